@@ -9,7 +9,7 @@ import { describeSettings, settingsOf, type ConnectionSettings } from './databas
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './service/database/embedded-postgres/index.ts';
 import { reasonOf, tryDatabase } from './service/database/reach.ts';
 import { runOwnerMigrations, runProfilerMigrations } from './database/run-migrations.ts';
-import { createRedactor } from './profiler/redact.ts';
+import { createRedactor } from './profiler/masking/redact.ts';
 import { codeOf } from './errors.ts';
 
 /** Milliseconds a database that does not answer yet is waited for. */

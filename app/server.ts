@@ -8,7 +8,7 @@
 import { ignoreFailedWrites, printError } from './print.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import type * as workers from './service/workers.ts';
-import { endsProcess } from './profiler/process-end.ts';
+import { endsProcess } from './profiler/record/process-end.ts';
 import { urls } from './urls.ts';
 
 ignoreFailedWrites(process.stdout);

@@ -13,11 +13,11 @@ import type { RespondWithError } from '../middleware/cut-off.ts';
 import type { Guard } from '../middleware/guard.ts';
 import type { RecordedRefusal, RefusedRequest } from '../middleware/refuse.ts';
 import { recordError } from '../observe/errors-seen.ts';
-import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { ResponseFact } from '../profiler/facts.ts';
+import type { Context, ContextTracker } from '../profiler/record/context.ts';
+import type { ResponseFact } from '../profiler/record/facts.ts';
 import type { Profile } from '../profiler/profile.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import type { SummaryReason } from '../profiler/recording-limit.ts';
+import type { Recorder } from '../profiler/record/recorder.ts';
+import type { SummaryReason } from '../profiler/record/recording-limit.ts';
 import { urls } from '../urls.ts';
 
 export type RenderErrorPage = (page: {

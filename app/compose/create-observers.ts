@@ -5,8 +5,8 @@
 import type { Knex } from 'knex';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { unobservedModules } from '../observe/es-modules.ts';
-import { observeCache } from '../observe/cache.ts';
-import { createCallerFinder, type FindSender } from '../observe/caller.ts';
+import { observeCache } from '../observe/databases/cache.ts';
+import { createCallerFinder, type FindSender } from '../observe/stacks/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { httpClientPatches } from '../observe/channels/http-clients.ts';
@@ -22,47 +22,54 @@ import { pgPatch } from '../observe/channels/pg.ts';
 import { redisPatches } from '../observe/channels/redis.ts';
 import { socketIoPatch } from '../observe/channels/socket-io.ts';
 import { sqlite3Patch } from '../observe/channels/sqlite3.ts';
-import { observeAppLocals } from '../observe/app-locals.ts';
-import { observeConsole } from '../observe/console.ts';
-import { createDump } from '../observe/dump.ts';
-import { observeDriver } from '../observe/drivers.ts';
-import { createExplainer, type Explainer } from '../observe/explain.ts';
+import { observeAppLocals } from '../observe/layers/app-locals.ts';
+import { observeConsole } from '../observe/logs/console.ts';
+import { createDump } from '../observe/logs/dump.ts';
+import { observeDriver } from '../observe/databases/drivers.ts';
+import { createExplainer, type Explainer } from '../observe/databases/explain.ts';
 import { observeViews } from '../observe/views.ts';
 import { observeGraphql } from '../observe/graphql.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
 import { observeTracePropagation } from '../observe/trace-propagation.ts';
-import { observeKnex } from '../observe/knex.ts';
+import { observeKnex } from '../observe/databases/knex.ts';
 import { observeJobs } from '../observe/jobs.ts';
-import { observeLabels } from '../observe/labels.ts';
-import { createLayerObserver } from '../observe/layers.ts';
-import { createLogGate } from '../observe/logs.ts';
+import { observeLabels } from '../observe/databases/labels.ts';
+import { createLayerObserver } from '../observe/layers/layers.ts';
+import { createLogGate } from '../observe/logs/logs.ts';
 import { createManual, type Manual } from '../observe/manual.ts';
 import { observeMail } from '../observe/mail.ts';
-import { createMountedApplications, type MountedApplications } from '../observe/mounted-applications.ts';
-import { nestPatches, observeNest } from '../observe/nestjs.ts';
-import { observeOutput } from '../observe/output.ts';
+import {
+  createMountedApplications,
+  type MountedApplications,
+} from '../observe/layers/mounted-applications.ts';
+import { nestPatches, observeNest } from '../observe/layers/nestjs.ts';
+import { observeOutput } from '../observe/logs/output.ts';
 import { type FoundLibrary, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
-import { noteLockHolder } from '../observe/lock-holder.ts';
-import { mongodbDriver } from '../observe/mongodb.ts';
-import { mysqlDriver } from '../observe/mysql.ts';
-import { pgDriver } from '../observe/pg.ts';
-import { postgresDriver, postgresPatch } from '../observe/postgres.ts';
-import { sqliteDriver, sqlitePatches } from '../observe/sqlite.ts';
-import { observePino, pinoPatch } from '../observe/pino.ts';
+import { noteLockHolder } from '../observe/databases/lock-holder.ts';
+import { mongodbDriver } from '../observe/databases/mongodb.ts';
+import { mysqlDriver } from '../observe/databases/mysql.ts';
+import { pgDriver } from '../observe/databases/pg.ts';
+import { postgresDriver, postgresPatch } from '../observe/databases/postgres.ts';
+import { sqliteDriver, sqlitePatches } from '../observe/databases/sqlite.ts';
+import { observePino, pinoPatch } from '../observe/logs/pino.ts';
 import { observeProcesses } from '../observe/processes.ts';
 import { observeProcessErrors } from '../observe/errors-seen.ts';
-import { noteStillWaiting } from '../observe/pool-waits.ts';
-import { createQueryRecorder } from '../observe/queries.ts';
-import type { QueryFact } from '../observe/query-fact.ts';
-import { endEarlyRegistrations, observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
+import { noteStillWaiting } from '../observe/databases/pool-waits.ts';
+import { createQueryRecorder } from '../observe/databases/queries.ts';
+import type { QueryFact } from '../observe/databases/query-fact.ts';
+import {
+  endEarlyRegistrations,
+  observeRegistrations,
+  type RouterLibrary,
+} from '../observe/layers/registrations.ts';
 import { observeRuntime } from '../observe/runtime.ts';
 import { observeSocketEvents } from '../observe/socket-events.ts';
-import type { SourceMaps } from '../observe/source-maps.ts';
-import { observeWinston } from '../observe/winston.ts';
-import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { Profiles } from '../profiler/profiles.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import type { SummaryReason } from '../profiler/recording-limit.ts';
+import type { SourceMaps } from '../observe/stacks/source-maps.ts';
+import { observeWinston } from '../observe/logs/winston.ts';
+import type { Context, ContextTracker } from '../profiler/record/context.ts';
+import type { Profiles } from '../profiler/read/profiles.ts';
+import type { Recorder } from '../profiler/record/recorder.ts';
+import type { SummaryReason } from '../profiler/record/recording-limit.ts';
 import type { IncomingMessage } from 'node:http';
 import type { Profiler } from './profiler-options.ts';
 

@@ -8,7 +8,7 @@ import { pageHeaders } from '../middleware/security-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import { MOST_MEBIBYTES } from '../storage/files/file-store.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
-import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
+import { type FindingRule, ruleTexts } from '../profiler/read/finding-rule.ts';
 import { count } from '../view-helpers/numbers.ts';
 import { createPages } from '../routes/profiler.ts';
 

@@ -11,13 +11,13 @@ import {
 } from '../config/settings.ts';
 import { createErrorDescriber } from '../observe/errors.ts';
 import type { FoundLibrary } from '../observe/libraries.ts';
-import { createPlaceExcerpts } from '../observe/place-excerpts.ts';
-import type { SourceFiles } from '../observe/source-files.ts';
-import type { SourceMaps } from '../observe/source-maps.ts';
-import type { ValueFrames } from '../observe/value-frames.ts';
+import { createPlaceExcerpts } from '../observe/stacks/place-excerpts.ts';
+import type { SourceFiles } from '../observe/stacks/source-files.ts';
+import type { SourceMaps } from '../observe/stacks/source-maps.ts';
+import type { ValueFrames } from '../observe/values/value-frames.ts';
 import { createPanels } from '../panels/index.ts';
 import { packageRoot, packageVersion } from '../paths.ts';
-import type { Context } from '../profiler/context.ts';
+import type { Context } from '../profiler/record/context.ts';
 import type { Panel, PanelMenu } from '../profiler/panel.ts';
 import { rowsSummary } from '../render/rows-summary.ts';
 

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { createError, messageOf } from '../errors.ts';
 import { requirePackage } from '../paths.ts';
-import { createDeferredStore } from '../profiler/deferred-store.ts';
+import { createDeferredStore } from '../profiler/store/deferred-store.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
-import type { Store } from '../profiler/store.ts';
+import type { Store } from '../profiler/store/store.ts';
 import { settledWithin } from '../profiler/timeouts.ts';
 import type { MovedRecord } from '../storage/files/spill.ts';
 import { connectionOf, type GivenConnection, settingsIn } from '../storage/pg-settings.ts';

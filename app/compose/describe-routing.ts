@@ -8,9 +8,9 @@ import { answers, createDryMatcher, type DryMatcher, type DryMatchOptions } from
 import { nearestRoutes } from '../middleware/nearest-routes.ts';
 import { otherSpelling } from '../middleware/not-found.ts';
 import { pathOfTarget } from '../middleware/request-target.ts';
-import type { Context } from '../profiler/context.ts';
-import type { Facts } from '../profiler/facts.ts';
-import { routerOf, stackOf } from '../profiler/express-routers.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { Facts } from '../profiler/record/facts.ts';
+import { routerOf, stackOf } from '../profiler/record/express-routers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 
 type RoutingFact = Facts['routing'];

@@ -1,9 +1,9 @@
 /** Plans of recorded statements, for the pages: from a profile to the pool of the statement's connection. */
-import type { Explainer } from '../observe/explain.ts';
+import type { Explainer } from '../observe/databases/explain.ts';
 import { plannable, statementToPlan } from '../panels/database/explain.ts';
 import { dataOf } from '../panels/shared/panel-data.ts';
 import type { Profile } from '../profiler/profile.ts';
-import type { RecordedPlans } from '../profiler/query-plan.ts';
+import type { RecordedPlans } from '../profiler/read/query-plan.ts';
 
 export function createRecordedPlans({
   explainer,

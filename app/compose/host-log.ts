@@ -5,7 +5,7 @@
 import { environmentSecrets, passwordsIn } from '../config.ts';
 import { headerSecrets } from '../config/otlp.ts';
 import { escapeLogEntry } from '../profiler/escape-controls.ts';
-import { createRedactor, type Redactor } from '../profiler/redact.ts';
+import { createRedactor, type Redactor } from '../profiler/masking/redact.ts';
 import type { ServiceOptions } from './profiler-options.ts';
 import { printError } from '../print.ts';
 import { createErrorLog, createRepeatedLines } from './repeated-lines.ts';

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
-import { endEarlyRegistrations } from '../observe/registrations.ts';
-import { createRedactor } from '../profiler/redact.ts';
+import { endEarlyRegistrations } from '../observe/layers/registrations.ts';
+import { createRedactor } from '../profiler/masking/redact.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
 import { openFiles } from './open-files.ts';

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { environmentOfStore } from '../config.ts';
-import type { Store } from '../profiler/store.ts';
+import type { Store } from '../profiler/store/store.ts';
 import { createFolderDisk, createMemoryDisk, type Disk } from '../storage/files/disk.ts';
 import { createFileStore, type FileStoreOptions, PROJECT } from '../storage/files/file-store.ts';
 import { AWAY, chooseFolder, findProject, type FolderChoice, SERVER } from '../storage/files/folder.ts';

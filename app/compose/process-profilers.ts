@@ -4,11 +4,11 @@
  * this package (ES module, CommonJS).
  */
 import { dropOldest } from '../profiler/drop-oldest.ts';
-import { type FindingRule, ruleTexts, type RuleTexts } from '../profiler/finding-rule.ts';
+import { type FindingRule, ruleTexts, type RuleTexts } from '../profiler/read/finding-rule.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profile } from '../profiler/profile.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import { documentIn, type StoredText } from '../profiler/summary.ts';
+import type { Recorder } from '../profiler/record/recorder.ts';
+import { documentIn, type StoredText } from '../profiler/record/summary.ts';
 
 export interface TestedProfile {
   profile: Profile;

@@ -6,21 +6,21 @@ import type { RespondWithError } from '../middleware/cut-off.ts';
 import type { RefusalOptions } from '../middleware/refuse.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import type { Watch } from '../middleware/watch.ts';
-import type { Dump } from '../observe/dump.ts';
+import type { Dump } from '../observe/logs/dump.ts';
 import type { CompilingEngine, RenderingApp } from '../observe/views.ts';
 import type { FoundLibrary } from '../observe/libraries.ts';
 import type { Manual } from '../observe/manual.ts';
-import type { RouterLibrary } from '../observe/registrations.ts';
-import type { WinstonLibrary } from '../observe/winston.ts';
-import type { Context } from '../profiler/context.ts';
+import type { RouterLibrary } from '../observe/layers/registrations.ts';
+import type { WinstonLibrary } from '../observe/logs/winston.ts';
+import type { Context } from '../profiler/record/context.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingRule } from '../profiler/read/finding-rule.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 import type { Panel } from '../profiler/panel.ts';
-import type { Profiles } from '../profiler/profiles.ts';
-import type { Redactor } from '../profiler/redact.ts';
-import type { LedgerCounts } from '../profiler/ledger.ts';
-import type { Store } from '../profiler/store.ts';
+import type { Profiles } from '../profiler/read/profiles.ts';
+import type { Redactor } from '../profiler/masking/redact.ts';
+import type { LedgerCounts } from '../profiler/record/ledger.ts';
+import type { Store } from '../profiler/store/store.ts';
 
 /** Includes the profiler's settings: app/config/settings.ts, and the README's table. */
 export interface ProfilerOptions extends Partial<ProfilerSettings> {

@@ -3,8 +3,8 @@
  * `print` receives whole entries, masked; it escapes them.
  */
 import { createHash } from 'node:crypto';
-import { field, isObject } from '../profiler/safe-read.ts';
-import { stackText, textOf } from '../profiler/thrown-value.ts';
+import { field, isObject } from '../profiler/record/safe-read.ts';
+import { stackText, textOf } from '../profiler/record/thrown-value.ts';
 import { count } from '../view-helpers/numbers.ts';
 
 export interface Clock {

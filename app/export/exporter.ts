@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import type { ExportCounters } from '../profiler/export.ts';
-import { documentIn, type StoredText } from '../profiler/summary.ts';
+import { documentIn, type StoredText } from '../profiler/record/summary.ts';
 import type { ExportedBy } from './otlp-model.ts';
 import type { Telemetry } from './otlp-profile.ts';
 import type { ExportedProfile } from './otlp-work.ts';

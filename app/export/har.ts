@@ -6,7 +6,7 @@ import type { Profile } from '../profiler/profile.ts';
 import type { RequestPanelData, Response } from '../panels/request/data.ts';
 import { dataOf } from '../panels/shared/panel-data.ts';
 import type { CallBodyEntry, CallEntry } from '../panels/http-client/data.ts';
-import { namedHeader, type NamedValue } from '../profiler/raw-headers.ts';
+import { namedHeader, type NamedValue } from '../profiler/record/raw-headers.ts';
 
 function wholeText(body: CallBodyEntry | undefined): string | null {
   return body === undefined || body.truncated ? null : body.text;

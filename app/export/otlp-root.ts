@@ -1,7 +1,7 @@
 /** The span of the request or job itself, with what was thrown as its events. */
-import { namedHeader } from '../profiler/raw-headers.ts';
-import { isWork } from '../profiler/context.ts';
-import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
+import { namedHeader } from '../profiler/record/raw-headers.ts';
+import { isWork } from '../profiler/record/context.ts';
+import type { Thrown, ThrownFrame } from '../profiler/record/thrown.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 import { dataOf, type ExportedProfile, methodOf, serverOf, type Work } from './otlp-work.ts';
 

@@ -10,7 +10,7 @@ import type { ProcessesData } from '../panels/processes/index.ts';
 import type { Kept } from '../panels/shared/panel-data.ts';
 import { aboutStatement, labelOfStatement } from '../panels/shared/about-statement.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
-import { namedHeader } from '../profiler/raw-headers.ts';
+import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 
 type Head = Omit<ProfileDocument, 'panels' | 'version' | 'statusMessage' | 'findings' | 'masked'>;

@@ -1,6 +1,6 @@
 /** Sums, maxima and running totals that are not those of the rows they seem to be of. */
 import { foundRows } from '../panels/shared/found-rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { Needs } from './shared/kept.ts';
 import { draftAt, labelOf, plainSql, PRIMARY, readsOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';

@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES, storedIn } from './shared/cache.ts';
 import { endOf, type Kept, type Needs } from './shared/kept.ts';

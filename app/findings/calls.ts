@@ -4,9 +4,9 @@ import { hasFailed } from '../panels/shared/failed-call.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
-import { namedHeader } from '../profiler/raw-headers.ts';
+import { namedHeader } from '../profiler/record/raw-headers.ts';
 import {
   callName,
   isReading,

@@ -5,7 +5,7 @@ import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { DAY, DAY_MS, movedDays } from './shared/moved-days.ts';

@@ -2,8 +2,8 @@
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { isInLibrary } from '../panels/shared/rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import type { ThrownFrame } from '../profiler/thrown.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { ThrownFrame } from '../profiler/record/thrown.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName, lostMethods, outcomeOf, typeOf } from './shared/calls.ts';
 import {

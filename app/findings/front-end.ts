@@ -2,8 +2,8 @@
  * Failures in the browser, and their cause on the server. A cause is named only if a recorded response shows it: a body without the
  * field that was read, a page instead of JSON, a header that is missing. Everything else accuses no line of the server.
  */
-import type { BrowserCall, BrowserFact } from '../profiler/browser-report.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { BrowserCall, BrowserFact } from '../profiler/read/browser-report.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { corsReasonOf, credentialsReasonOf } from './shared/cors.ts';

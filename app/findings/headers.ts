@@ -3,10 +3,10 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { HeaderStep } from '../panels/shared/header-authors.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import type { Finding } from '../profiler/finding.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { Finding } from '../profiler/read/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
-import { isMasked } from '../profiler/redact.ts';
+import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import {

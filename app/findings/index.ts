@@ -2,7 +2,7 @@
  * The ordered list of finding rules. A rule turns what panels keep into sentences with a number and a place; rules
  * run when somebody reads a profile. There is a file for each subject; helpers of several are in `shared/`.
  */
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingRule } from '../profiler/read/finding-rule.ts';
 import { aggregateRules } from './aggregates.ts';
 import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';

@@ -2,8 +2,8 @@
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { pick } from '../panels/shared/rows.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { isMasked } from '../profiler/redact.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import { isMasked } from '../profiler/masking/redact.ts';
 import { asksForKey, givenText } from './shared/conditions.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import {

@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';

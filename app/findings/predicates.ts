@@ -4,7 +4,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
 import { textsIn } from './shared/conditions.ts';

@@ -1,8 +1,8 @@
 /** The process: blocks of its event loop, its end and its log lines. */
 import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
-import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { busiestFunctionIn, callTree, isSampled } from '../profiler/read/cpu-tree.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { callName } from './shared/calls.ts';

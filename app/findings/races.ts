@@ -1,7 +1,7 @@
 /** Changes of two requests at once, of which neither saw the other. */
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import { pick } from '../panels/shared/rows.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import { givenText } from './shared/conditions.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';

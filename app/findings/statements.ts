@@ -4,7 +4,7 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { givenText, textsIn } from './shared/conditions.ts';

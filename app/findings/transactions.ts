@@ -1,6 +1,6 @@
 /** Transactions, connections and locks of a database. */
 import { isInLibrary, pick } from '../panels/shared/rows.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { callName } from './shared/calls.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';

@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
+import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/read/finding-rule.ts';
 import { addTo, groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';

@@ -3,7 +3,7 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import { endOf, type Kept, type Needs } from './shared/kept.ts';
 import {
   draftAt,

@@ -3,11 +3,11 @@
  * `req.push` before any reader, whatever its mode; a `data` listener would start the flow and change the host's timing.
  */
 import type { IncomingMessage } from 'node:http';
-import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
-import { type ParsedBody, parsedBodyOf } from '../profiler/parsed-body.ts';
-import { createPreview } from '../profiler/preview.ts';
+import type { BodyFact, UploadedFile } from '../profiler/record/facts.ts';
+import { type ParsedBody, parsedBodyOf } from '../profiler/record/parsed-body.ts';
+import { createPreview } from '../profiler/record/preview.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
-import { SIGNATURE_HEADER } from '../profiler/raw-headers.ts';
+import { SIGNATURE_HEADER } from '../profiler/record/raw-headers.ts';
 
 /** A file as multer, in its common form, puts it on the request. */
 function uploadedFile(file: unknown): UploadedFile[] {

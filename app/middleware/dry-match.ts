@@ -3,7 +3,7 @@
  * panel and a 404's nearest routes.
  */
 import type { Express } from 'express';
-import { matchLayer, routerOf, stackOf as stackOfRouter } from '../profiler/express-routers.ts';
+import { matchLayer, routerOf, stackOf as stackOfRouter } from '../profiler/record/express-routers.ts';
 import {
   allMethods,
   declaredMethods,
@@ -13,7 +13,7 @@ import {
   type RouteEntry,
   type RouteLike,
 } from './route-list.ts';
-import type { Facts } from '../profiler/facts.ts';
+import type { Facts } from '../profiler/record/facts.ts';
 
 export interface MatchedRoute {
   methods: readonly string[];

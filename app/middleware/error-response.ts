@@ -1,5 +1,5 @@
 /** Status and headers that a thrown value asks for, read without trusting it; unreadable fields count as absent. */
-import { field, isObject } from '../profiler/safe-read.ts';
+import { field, isObject } from '../profiler/record/safe-read.ts';
 import { STATUS_CODES, validateHeaderName, validateHeaderValue } from '../node-http.ts';
 import { escapeHtml } from '../profiler/escape-html.ts';
 

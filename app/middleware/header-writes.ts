@@ -4,8 +4,8 @@
  * that the headers it sets are attributed to it.
  */
 import type { ServerResponse } from 'node:http';
-import type { Context } from '../profiler/context.ts';
-import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { HeaderWrite, RefusedWrite } from '../profiler/record/facts.ts';
 import type { Method, ResponseObserver } from './response-methods.ts';
 
 const MOST_WRITES = 500;

@@ -3,7 +3,7 @@
  * For the error page and the routing panel; bounded, since the path is untrusted.
  */
 import { editDistance } from '../profiler/edit-distance.ts';
-import type { Facts } from '../profiler/facts.ts';
+import type { Facts } from '../profiler/record/facts.ts';
 import type { RouteEntry } from './route-list.ts';
 
 type NearRoute = NonNullable<Facts['routing']['nearest']>[number];

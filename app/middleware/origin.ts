@@ -4,7 +4,7 @@
  * they are read from `rawHeaders`, which contains repeated lines, and where `__proto__` is an ordinary name.
  */
 import { isIPv6 } from 'node:net';
-import type { RequestOrigin } from '../profiler/facts.ts';
+import type { RequestOrigin } from '../profiler/record/facts.ts';
 import {
   type Authority,
   type ConnectionFacts,

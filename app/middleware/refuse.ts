@@ -14,7 +14,7 @@ import type { OriginResolver, ResolvedOrigin } from './origin.ts';
 import { ROBOTS_HEADER, securityHeaders } from './security-headers.ts';
 import { shortPage } from './error-response.ts';
 import { STATUS_CODES } from '../node-http.ts';
-import type { RequestFact } from '../profiler/facts.ts';
+import type { RequestFact } from '../profiler/record/facts.ts';
 import { connectionOf } from './connection.ts';
 
 export interface RefusedRequest extends ResolvedOrigin, RequestHead {

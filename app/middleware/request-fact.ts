@@ -1,6 +1,6 @@
 /** A request of node:http -> the recorded line, headers and origin. */
 import type { IncomingMessage } from 'node:http';
-import type { RequestFact, RequestOrigin } from '../profiler/facts.ts';
+import type { RequestFact, RequestOrigin } from '../profiler/record/facts.ts';
 
 export interface RequestSource {
   origin: RequestOrigin;

@@ -1,7 +1,7 @@
 /** The recorded part of a response. */
 import type { ServerResponse } from 'node:http';
-import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/facts.ts';
-import { createPreview } from '../profiler/preview.ts';
+import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/record/facts.ts';
+import { createPreview } from '../profiler/record/preview.ts';
 import type { HeaderNotes } from './header-writes.ts';
 
 function readHeaderBlock(block: string): string[] {

@@ -1,6 +1,6 @@
 /** Routes of Express's routers, and how their layers are written as patterns. */
-import { type Layer, pathOfRegexp } from '../profiler/express-routers.ts';
-import type { Facts } from '../profiler/facts.ts';
+import { type Layer, pathOfRegexp } from '../profiler/record/express-routers.ts';
+import type { Facts } from '../profiler/record/facts.ts';
 
 export interface RouteLike {
   path?: unknown;

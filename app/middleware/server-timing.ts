@@ -2,7 +2,7 @@
  * Appends the work recorded before the headers are sent to the response's Server-Timing (W3C, https://www.w3.org/TR/server-timing/):
  * only kinds, counts and durations, because everyone who gets the response can read them.
  */
-import { type Context, createSlot } from '../profiler/context.ts';
+import { type Context, createSlot } from '../profiler/record/context.ts';
 import type { ServerResponse } from 'node:http';
 import { changeHeader } from './head-arguments.ts';
 

@@ -5,12 +5,12 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
-import type { Context } from '../profiler/context.ts';
-import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import type { SummaryReason } from '../profiler/recording-limit.ts';
-import { plainPropertyOf } from '../profiler/session-of.ts';
-import type { ValueReader } from '../profiler/values.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { CpuReason, CpuSampler } from '../profiler/record/cpu-samples.ts';
+import type { Recorder } from '../profiler/record/recorder.ts';
+import type { SummaryReason } from '../profiler/record/recording-limit.ts';
+import { plainPropertyOf } from '../profiler/record/session-of.ts';
+import type { ValueReader } from '../profiler/record/values.ts';
 import { isProfilerTarget, isToolbarRequest, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { leaveBody, setMethod, tapBody } from './body-tap.ts';
 import { attachToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';

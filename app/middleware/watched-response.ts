@@ -4,9 +4,9 @@
  */
 import { EventEmitter, errorMonitor } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import type { Context, ContextTracker } from '../profiler/context.ts';
-import { createOpenList } from '../profiler/open-list.ts';
-import { rawHeader } from '../profiler/raw-headers.ts';
+import type { Context, ContextTracker } from '../profiler/record/context.ts';
+import { createOpenList } from '../profiler/record/open-list.ts';
+import { rawHeader } from '../profiler/record/raw-headers.ts';
 import type { ExposeToken } from './expose-token.ts';
 import { changeHeader, valueText } from './head-arguments.ts';
 import { headerMethods, HeaderNotes, noticeHook } from './header-writes.ts';

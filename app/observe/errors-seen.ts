@@ -2,13 +2,13 @@
  * The facts `error`: each error of a request once, wherever it is seen. It may be logged, passed to `next`, and then reach our own error
  * page: the fact stores the strongest of these, and the layer it came from. An error that wraps a recorded one replaces it.
  */
-import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
-import type { Repeating } from '../profiler/fact-list.ts';
-import type { ErrorFact } from '../profiler/facts.ts';
-import { onProcess } from '../profiler/process-events.ts';
-import { field, isError, isObject } from '../profiler/safe-read.ts';
-import { statusOf } from '../profiler/thrown-value.ts';
-import { stopAtError } from './values.ts';
+import { type Context, type ContextTracker, createSlot } from '../profiler/record/context.ts';
+import type { Repeating } from '../profiler/record/fact-list.ts';
+import type { ErrorFact } from '../profiler/record/facts.ts';
+import { onProcess } from '../profiler/record/process-events.ts';
+import { field, isError, isObject } from '../profiler/record/safe-read.ts';
+import { statusOf } from '../profiler/record/thrown-value.ts';
+import { stopAtError } from './values/values.ts';
 
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
   logged: 0,

@@ -4,7 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
-import { truncateText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/record/plain.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import {
   EMPTY_LINK,
@@ -12,14 +12,14 @@ import {
   type Thrown,
   type ThrownFrame,
   type ThrownLink,
-} from '../profiler/thrown.ts';
-import { isProfilerFile } from './caller.ts';
-import { createOwnCode, packageOf, realPathOf } from './own-code.ts';
-import { withoutProfilerFrames } from './profiler-frames.ts';
-import type { SourceFiles } from './source-files.ts';
-import type { SourceMaps } from './source-maps.ts';
-import { excerptOf } from './place-excerpts.ts';
-import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
+} from '../profiler/record/thrown.ts';
+import { isProfilerFile } from './stacks/caller.ts';
+import { createOwnCode, packageOf, realPathOf } from './stacks/own-code.ts';
+import { withoutProfilerFrames } from './stacks/profiler-frames.ts';
+import type { SourceFiles } from './stacks/source-files.ts';
+import type { SourceMaps } from './stacks/source-maps.ts';
+import { excerptOf } from './stacks/place-excerpts.ts';
+import { headPlace, parseStack, type RawFrame } from './stacks/stack-frames.ts';
 import {
   classOf,
   codeOf,
@@ -30,10 +30,10 @@ import {
   propertiesOf,
   statusOf,
   textOf,
-} from '../profiler/thrown-value.ts';
-import { field, has, isError, isObject } from '../profiler/safe-read.ts';
-import type { Stop } from '../profiler/values.ts';
-import type { ValueFrames } from './value-frames.ts';
+} from '../profiler/record/thrown-value.ts';
+import { field, has, isError, isObject } from '../profiler/record/safe-read.ts';
+import type { Stop } from '../profiler/record/values.ts';
+import type { ValueFrames } from './values/value-frames.ts';
 
 /** `stops`: of the debugger, for the request that threw it; default: none. */
 export type DescribeThrown = (value: unknown, stops?: readonly Stop[]) => Thrown;

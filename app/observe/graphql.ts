@@ -2,9 +2,9 @@
  * Operations of GraphQL -> facts `graphql`, by the channels of channels/graphql.ts. What a resolver threw is an exception of the profile,
  * although the response is 200; the operation names the route.
  */
-import { createSlot, type Slot } from '../profiler/context.ts';
+import { createSlot, type Slot } from '../profiler/record/context.ts';
 import type { Json } from '../profiler/json.ts';
-import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/record/plain.ts';
 import {
   createResolverWrapping,
   graphqlChannels,
@@ -41,7 +41,7 @@ export interface GraphqlFact {
   caller: string | null;
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     graphql: GraphqlFact;
   }

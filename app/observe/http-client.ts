@@ -8,19 +8,19 @@ import diagnostics from 'node:diagnostics_channel';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { Context } from '../profiler/context.ts';
-import type { Repeating } from '../profiler/fact-list.ts';
-import { callPath } from './call-path.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { Repeating } from '../profiler/record/fact-list.ts';
+import { callPath } from './stacks/call-path.ts';
 import { CALL_ASKED } from './channels/http-clients.ts';
 import { AGENT_ASKED, publishAgent } from './channels/node-http.ts';
-import { truncateText } from '../profiler/plain.ts';
-import { failureText, stackText } from '../profiler/thrown-value.ts';
-import { rawHeader } from '../profiler/raw-headers.ts';
+import { truncateText } from '../profiler/record/plain.ts';
+import { failureText, stackText } from '../profiler/record/thrown-value.ts';
+import { rawHeader } from '../profiler/record/raw-headers.ts';
 import { type CallBody, createCallBodies } from './call-bodies.ts';
-import { countHolders } from './connection-holders.ts';
-import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
+import { countHolders } from './databases/connection-holders.ts';
+import { type ConnectionParts, createConnectionTimes } from './databases/connection-times.ts';
 import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
-import type { ConnectionHolder } from './query-fact.ts';
+import type { ConnectionHolder } from './databases/query-fact.ts';
 import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
 
 export interface CallFact {
@@ -48,7 +48,7 @@ export interface CallFact {
   path?: readonly string[] | undefined;
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     call: CallFact;
   }

@@ -2,9 +2,9 @@
  * Jobs -> facts `job` of the request that adds them, and a profile of its own for each job that a worker of this process works on. A job's
  * token doesn't travel with it, because that would change what the application stores, so the request that added it is known in this process only.
  */
-import type { Context } from '../profiler/context.ts';
+import type { Context } from '../profiler/record/context.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/record/plain.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
@@ -37,7 +37,7 @@ export interface JobRunFact {
   outcome: 'running' | 'completed' | 'failed';
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     job: JobFact;
     jobRun: JobRunFact;

@@ -2,10 +2,10 @@
  * What lives beside requests: intervals, by the line that set them up, and what grows from request to request, intervals and listeners.
  * A stack is taken when an interval is set, which is rare; of listeners, Node.js's own warning has it.
  */
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context, ContextTracker } from '../profiler/record/context.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
-import { onProcess } from '../profiler/process-events.ts';
-import { type FindCaller, isProfilerFile, takeSites } from './caller.ts';
+import { onProcess } from '../profiler/record/process-events.ts';
+import { type FindCaller, isProfilerFile, takeSites } from './stacks/caller.ts';
 import { subscribeTo } from './subscribe.ts';
 import { channel } from 'node:diagnostics_channel';
 import { type Method, wrapMethod } from './channels/wrap-method.ts';

@@ -9,7 +9,7 @@ import Module, { isBuiltin } from 'node:module';
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { groupBy } from '../profiler/group-by.ts';
-import { modulesSeen } from './caller.ts';
+import { modulesSeen } from './stacks/caller.ts';
 import { wrapCalls } from './channels/wrap-method.ts';
 import {
   amendModule,

@@ -4,9 +4,9 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import type { Context } from '../profiler/context.ts';
-import type { OpenList } from '../profiler/open-list.ts';
-import type {} from './layer-fact.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { OpenList } from '../profiler/record/open-list.ts';
+import type {} from './layers/layer-fact.ts';
 import type { IntervalHolder, Leftovers } from './leftovers.ts';
 import { requestName } from './request-name.ts';
 import type {} from './view-trace.ts';

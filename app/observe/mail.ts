@@ -1,5 +1,5 @@
 /** Mails, published by the patch of nodemailer -> facts `mail`. Nothing is read from streams or files. */
-import { truncateText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/record/plain.ts';
 import { mailChannel, type MailMessage } from './channels/nodemailer.ts';
 import { observeCalls } from './observe-calls.ts';
 import type { ObserverParts } from './subscribe.ts';
@@ -29,7 +29,7 @@ export interface MailFact {
   caller: string | null;
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     mail: MailFact;
   }

@@ -1,8 +1,8 @@
 /** The recording calls of an application: a span of work, a fact of its own kind, a profile of a command. They never fail the work. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Context } from '../profiler/context.ts';
-import type { FactName, Facts } from '../profiler/facts.ts';
-import { truncateText } from '../profiler/plain.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { FactName, Facts } from '../profiler/record/facts.ts';
+import { truncateText } from '../profiler/record/plain.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
 import type { WorkParts } from './subscribe.ts';
@@ -17,7 +17,7 @@ export interface SpanFact {
   caller: string | null;
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     span: SpanFact;
   }

@@ -1,9 +1,9 @@
 /** Calls of a library -> facts with a start, a duration and an error: whatever the library, they are recorded in the same steps. */
 import type { TracingChannel } from 'node:diagnostics_channel';
-import type { Context } from '../profiler/context.ts';
-import type { Repeating } from '../profiler/fact-list.ts';
-import type { FactName, Facts } from '../profiler/facts.ts';
-import { failureText } from '../profiler/thrown-value.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { Repeating } from '../profiler/record/fact-list.ts';
+import type { FactName, Facts } from '../profiler/record/facts.ts';
+import { failureText } from '../profiler/record/thrown-value.ts';
 import type { Traced } from './channels/trace.ts';
 import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
 

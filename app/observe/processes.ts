@@ -1,8 +1,8 @@
 /** Child processes -> facts `process`: those of Node's channel `child_process`, and the synchronous ones of channels/child-process.ts. */
 import type { ChildProcess } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
-import { commandSecrets } from '../profiler/redact-commands.ts';
-import { truncateText } from '../profiler/plain.ts';
+import { commandSecrets } from '../profiler/masking/redact-commands.ts';
+import { truncateText } from '../profiler/record/plain.ts';
 import { type RanSync, syncProcessChannel } from './channels/child-process.ts';
 import { createCallRecorder } from './observe-calls.ts';
 import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
@@ -20,7 +20,7 @@ export interface ProcessFact {
   caller: string | null;
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     process: ProcessFact;
   }

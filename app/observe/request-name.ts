@@ -1,5 +1,5 @@
 /** How the profile of one request names another: `GET /reports/daily`. Without the query, which may hold secrets. */
-import type { Context } from '../profiler/context.ts';
+import type { Context } from '../profiler/record/context.ts';
 
 const LONGEST = 200;
 

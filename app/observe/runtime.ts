@@ -9,8 +9,8 @@ import {
   performance,
   PerformanceObserver,
 } from 'node:perf_hooks';
-import { type Context, createSlot } from '../profiler/context.ts';
-import { createOpenList } from '../profiler/open-list.ts';
+import { type Context, createSlot } from '../profiler/record/context.ts';
+import { createOpenList } from '../profiler/record/open-list.ts';
 import { type Grown, type LeftoverParts, observeLeftovers } from './leftovers.ts';
 import { type BlockedBy, createLoopWatch, type Mark, pushBounded } from './loop-watch.ts';
 
@@ -48,7 +48,7 @@ export interface RuntimeFact {
   read(): RuntimeReading;
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     runtime: RuntimeFact;
   }

@@ -2,8 +2,8 @@
  * Events of socket.io clients -> a profile each, with what its listeners do; its arguments are a fact `dump`. A chatty client sends
  * hundreds a second, so only the first of each second are recorded.
  */
-import type { Context } from '../profiler/context.ts';
-import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import type { Context } from '../profiler/record/context.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/record/plain.ts';
 import { socketEvents, type SocketEvent } from './channels/socket-io.ts';
 import { recordError } from './errors-seen.ts';
 import { closing, subscribeToCalls, type WorkParts } from './subscribe.ts';

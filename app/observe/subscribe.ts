@@ -1,9 +1,9 @@
 /** Subscribes observers to channels. An error in a subscriber would be an uncaught exception of the application. */
 import { type Channel, subscribe, type TracingChannel, unsubscribe } from 'node:diagnostics_channel';
-import type { ContextTracker } from '../profiler/context.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import type { SummaryReason } from '../profiler/recording-limit.ts';
-import type { FindCaller } from './caller.ts';
+import type { ContextTracker } from '../profiler/record/context.ts';
+import type { Recorder } from '../profiler/record/recorder.ts';
+import type { SummaryReason } from '../profiler/record/recording-limit.ts';
+import type { FindCaller } from './stacks/caller.ts';
 
 export interface ObserverParts {
   tracker: ContextTracker;

@@ -4,9 +4,9 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import type { ClientRequest } from 'node:http';
-import type { ContextTracker } from '../profiler/context.ts';
-import { rawHeader } from '../profiler/raw-headers.ts';
-import { beginTrace, spanIdOf } from '../profiler/trace-context.ts';
+import type { ContextTracker } from '../profiler/record/context.ts';
+import { rawHeader } from '../profiler/record/raw-headers.ts';
+import { beginTrace, spanIdOf } from '../profiler/record/trace-context.ts';
 import { undiciHeaders } from './http-client.ts';
 import { closing, subscribeTo } from './subscribe.ts';
 

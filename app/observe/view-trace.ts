@@ -3,11 +3,11 @@
  * begins and ends. Nothing thrown here reaches the host.
  */
 import { types } from 'node:util';
-import { type Context, createSlot } from '../profiler/context.ts';
-import type { Repeating } from '../profiler/fact-list.ts';
+import { type Context, createSlot } from '../profiler/record/context.ts';
+import type { Repeating } from '../profiler/record/fact-list.ts';
 import type { Json } from '../profiler/json.ts';
-import { type PlainLimits, toPlain } from '../profiler/plain.ts';
-import { describeError } from '../profiler/thrown-value.ts';
+import { type PlainLimits, toPlain } from '../profiler/record/plain.ts';
+import { describeError } from '../profiler/record/thrown-value.ts';
 
 export interface ViewFact {
   name: string;
@@ -24,7 +24,7 @@ export interface ViewFact {
   includes?: readonly string[];
 }
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     view: ViewFact;
   }

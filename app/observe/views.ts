@@ -3,11 +3,11 @@
  * every engine of Express passes through; `watchEngine` wraps the `compile` of EJS, Pug and Eta, whose compiled functions tell when a page
  * or partial runs (`renderFile` doesn't see partials). A page's compiled function is the same fact as its render, not a child of it.
  */
-import type { Context } from '../profiler/context.ts';
+import type { Context } from '../profiler/record/context.ts';
 import { isNativePromise } from './channels/trace.ts';
 import { replaceMethod } from './channels/wrap-method.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
-import { pathIn } from './caller.ts';
+import { pathIn } from './stacks/caller.ts';
 import type { ObserverParts } from './subscribe.ts';
 
 export interface RenderingApp {

@@ -1,8 +1,8 @@
 /** How the profiler itself is doing in this process: what became of each token, the queue, the store. */
 import type { ExportCounters } from './export.ts';
-import type { Ledger, LedgerCounts } from './ledger.ts';
-import type { EndedProcess } from './process-end.ts';
-import type { Store } from './store.ts';
+import type { Ledger, LedgerCounts } from './record/ledger.ts';
+import type { EndedProcess } from './record/process-end.ts';
+import type { Store } from './store/store.ts';
 
 export interface Health {
   process: string;

@@ -2,17 +2,17 @@
  * The contract of a panel: one folder (`app/panels/<name>/`), one line in the list, one test. It reads the record of a request, and
  * shows rows (rows.ts).
  */
-import type { Context } from './context.ts';
-import type { FactName } from './facts.ts';
-import type { ExplainedFinding } from './finding.ts';
-import type { EarlierRequest, RouteAround } from './finding-rule.ts';
+import type { Context } from './record/context.ts';
+import type { FactName } from './record/facts.ts';
+import type { ExplainedFinding } from './read/finding.ts';
+import type { EarlierRequest, RouteAround } from './read/finding-rule.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
-import type { ProfileIndex } from './profile-index.ts';
-import type { FactReader } from './recorded-facts.ts';
-import type { RoutePercentiles } from './route-summary.ts';
-import type { Presentation, Row } from './rows.ts';
-import type { SpanDraft, SpanKind } from './span.ts';
-import type { TimeLedger } from './time-ledger.ts';
+import type { ProfileIndex } from './store/profile-index.ts';
+import type { FactReader } from './record/recorded-facts.ts';
+import type { RoutePercentiles } from './store/route-summary.ts';
+import type { Presentation, Row } from './read/rows.ts';
+import type { SpanDraft, SpanKind } from './read/span.ts';
+import type { TimeLedger } from './read/time-ledger.ts';
 import type { Steps } from './turns.ts';
 
 /** Shown if a panel recorded nothing. */

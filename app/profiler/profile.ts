@@ -2,13 +2,13 @@
  * The record of one request: as it is stored (`ProfileDocument`: masked JSON without empty values) and as pages
  * see it (`Profile`: complete, with derived values and findings).
  */
-import type { ProfileKind } from './context.ts';
-import type { Finding } from './finding.ts';
-import type { RecordedFacts } from './recorded-facts.ts';
-import type { MaskedValue } from './redact.ts';
-import type { Tone } from './rows.ts';
-import type { TraceContext } from './trace-context.ts';
-import type { SummaryReason } from './recording-limit.ts';
+import type { ProfileKind } from './record/context.ts';
+import type { Finding } from './read/finding.ts';
+import type { RecordedFacts } from './record/recorded-facts.ts';
+import type { MaskedValue } from './masking/redact.ts';
+import type { Tone } from './read/rows.ts';
+import type { TraceContext } from './record/trace-context.ts';
+import type { SummaryReason } from './record/recording-limit.ts';
 
 /** The only panel that shows a request of which only a summary was recorded. */
 export const SUMMARY_PANEL = 'overview';

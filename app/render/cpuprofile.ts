@@ -2,7 +2,7 @@
  * The CPU profile of a request in the form of Chrome DevTools (`.cpuprofile`), which VS Code and speedscope open too: names of functions,
  * addresses of files and positions only. Time in which other work ran is idle there.
  */
-import type { CpuSamples } from '../profiler/cpu-samples.ts';
+import type { CpuSamples } from '../profiler/record/cpu-samples.ts';
 import type { Profile } from '../profiler/profile.ts';
 
 const NODE_NUMBERS = 4;

@@ -1,6 +1,6 @@
 /** A panel of a profile -> its rows; a panel that fails is shown as its data. */
 import type { Panel, PresentFrom } from '../profiler/panel.ts';
-import type { Presentation, Row, Section } from '../profiler/rows.ts';
+import type { Presentation, Row, Section } from '../profiler/read/rows.ts';
 import type { Json } from '../profiler/json.ts';
 
 const LONGEST_CELL = 120;

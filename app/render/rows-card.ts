@@ -1,5 +1,5 @@
 /** Rows -> the preview of a panel in the toolbar: figures, and the most important rows. */
-import type { Presentation, Row, Section, Tone } from '../profiler/rows.ts';
+import type { Presentation, Row, Section, Tone } from '../profiler/read/rows.ts';
 import { amountText, noteOf, valueText } from '../view-helpers/amount.ts';
 
 export interface CardRow {

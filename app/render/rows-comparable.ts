@@ -5,9 +5,9 @@ import {
   type ComparedFigure,
   type ComparedValue,
   type ComparedWork,
-} from '../profiler/comparable.ts';
-import { withoutNumbers } from '../profiler/redact.ts';
-import type { Presentation, Row, Section } from '../profiler/rows.ts';
+} from '../profiler/read/comparable.ts';
+import { withoutNumbers } from '../profiler/masking/redact.ts';
+import type { Presentation, Row, Section } from '../profiler/read/rows.ts';
 import { valueText } from '../view-helpers/amount.ts';
 
 const LONGEST = 300;

@@ -1,5 +1,5 @@
 /** Rows -> Markdown: for an issue, a chat, or a program that reads text. */
-import type { Figure, Presentation, Row, Section } from '../profiler/rows.ts';
+import type { Figure, Presentation, Row, Section } from '../profiler/read/rows.ts';
 import { blocks, type Column, fence, heading, prose, table } from '../view-helpers/markdown.ts';
 import { count } from '../view-helpers/numbers.ts';
 import { amountText, NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';

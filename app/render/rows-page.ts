@@ -3,7 +3,7 @@
  * the rest on request.
  */
 import { addTo } from '../profiler/group-by.ts';
-import type { Presentation, Row, Section } from '../profiler/rows.ts';
+import type { Presentation, Row, Section } from '../profiler/read/rows.ts';
 import { NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 
 const FIRST_ROWS = 500;

@@ -1,6 +1,6 @@
 /** Rows -> the default entry of a panel in menu and toolbar: its first figure, and the worst tone of its rows. */
 import type { PanelSummary } from '../profiler/profile.ts';
-import type { Presentation, Tone } from '../profiler/rows.ts';
+import type { Presentation, Tone } from '../profiler/read/rows.ts';
 import { valueText } from '../view-helpers/amount.ts';
 
 const WORST: readonly Tone[] = ['bad', 'warn', 'plain'];

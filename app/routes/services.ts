@@ -2,7 +2,7 @@
 import type { RequestHandler } from 'express';
 import type { Knex } from 'knex';
 import type { Config } from '../config.ts';
-import type { Dump } from '../observe/dump.ts';
+import type { Dump } from '../observe/logs/dump.ts';
 
 export interface Services {
   readonly config: Config;

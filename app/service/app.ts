@@ -19,9 +19,9 @@ import { createParsers } from './middleware/parsers.ts';
 import { refuseRequests } from '../middleware/refuse.ts';
 import { createTargetCheck, routeAllTargets } from '../middleware/request-target.ts';
 import { createRobots } from '../middleware/security-headers.ts';
-import { createMountedApplications } from '../observe/mounted-applications.ts';
+import { createMountedApplications } from '../observe/layers/mounted-applications.ts';
 import { packageRoot, requirePackage } from '../paths.ts';
-import type { Redactor } from '../profiler/redact.ts';
+import type { Redactor } from '../profiler/masking/redact.ts';
 import type { RouteEntry, Services } from '../routes/services.ts';
 
 export interface AppOptions {

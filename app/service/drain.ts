@@ -2,7 +2,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { createOpenList } from '../profiler/open-list.ts';
+import { createOpenList } from '../profiler/record/open-list.ts';
 
 const ACCEPT_WITHIN = 1500;
 const IDLE_TURNS = 2;

@@ -2,15 +2,15 @@
  * The Migrations panel of the service, which adds it as any application adds a panel of its own: the state of the owner's migrations
  * while the request ran. It is read beside the request and never in its way; the final profile waits for it within the recorder's limit.
  */
-import type { Context } from '../profiler/context.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { Context } from '../profiler/record/context.ts';
+import type { FindingRule } from '../profiler/read/finding-rule.ts';
 import type { EmptyState, Panel } from '../profiler/panel.ts';
 import type { PanelSummary, ProfileHead } from '../profiler/profile.ts';
-import type { Presentation, Row, Section } from '../profiler/rows.ts';
+import type { Presentation, Row, Section } from '../profiler/read/rows.ts';
 import { count } from '../view-helpers/numbers.ts';
 import type { MigrationFact, MigrationReader } from './database/migration-state.ts';
 
-declare module '../profiler/facts.ts' {
+declare module '../profiler/record/facts.ts' {
   interface Facts {
     migrations: MigrationFact;
   }

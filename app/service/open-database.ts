@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import type { Redactor } from '../profiler/redact.ts';
-import type { Context } from '../profiler/context.ts';
+import type { Redactor } from '../profiler/masking/redact.ts';
+import type { Context } from '../profiler/record/context.ts';
 import type { Config } from '../config.ts';
 import { createPostgresStorage } from '../compose/create-postgres-storage.ts';
 import { openFiles } from '../compose/open-files.ts';
@@ -20,7 +20,7 @@ import { reasonOf } from './database/reach.ts';
 import { OWNER_VERSION_TABLE } from '../database/run-migrations.ts';
 import { DatabaseUnavailableError } from './database/unavailable.ts';
 import { appendMigrations } from './migrations-panel.ts';
-import type { Store } from '../profiler/store.ts';
+import type { Store } from '../profiler/store/store.ts';
 
 export interface DatabaseAccessOptions {
   config: Config;

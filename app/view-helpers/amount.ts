@@ -1,5 +1,5 @@
 /** A number with its unit, and other values beside it, as text and as HTML. */
-import type { Unit } from '../profiler/rows.ts';
+import type { Unit } from '../profiler/read/rows.ts';
 import { numberHelpers } from './numbers.ts';
 import type { SafeHtml } from './safe-html.ts';
 import { textHelpers } from './text.ts';

@@ -1,6 +1,6 @@
 /** Frames of an error as the exception panel lists them: own ones separate, foreign ones folded, repeats counted. */
-import { truncateText } from '../profiler/plain.ts';
-import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
+import { truncateText } from '../profiler/record/plain.ts';
+import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/record/thrown.ts';
 
 export type FrameRow =
   | { kind: 'own'; frame: ThrownFrame; times: number }

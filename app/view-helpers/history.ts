@@ -1,5 +1,5 @@
 /** In how many requests to its route a finding was seen, as one sentence for pages and for Markdown. */
-import type { FindingHistory } from '../profiler/finding.ts';
+import type { FindingHistory } from '../profiler/read/finding.ts';
 import { numberHelpers } from './numbers.ts';
 import { markup, type SafeHtml } from './safe-html.ts';
 

@@ -1,5 +1,5 @@
 /** Marks: status, method, badge, the dot of a kind of work, icons and the copy button. */
-import { SPAN_KINDS } from '../profiler/span.ts';
+import { SPAN_KINDS } from '../profiler/read/span.ts';
 import { markup, type SafeHtml } from './safe-html.ts';
 import { STATUS_CODES } from '../node-http.ts';
 

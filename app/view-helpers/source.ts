@@ -6,7 +6,7 @@
 import { parse } from 'sugar-high/core';
 import * as typescript from 'sugar-high/lang/typescript';
 import { dropOldest } from '../profiler/drop-oldest.ts';
-import type { SourceExcerpt } from '../profiler/thrown.ts';
+import type { SourceExcerpt } from '../profiler/record/thrown.ts';
 import type { CodeLine, CodeToken } from './code.ts';
 
 type Parsed = ReturnType<typeof parse>['lines'][number]['tokens'];

@@ -1,7 +1,7 @@
 /** Foreign text: its writing direction isolated, long text folded with its length, masked parts marked. */
 import { markup, SafeHtml } from './safe-html.ts';
 import { count } from './numbers.ts';
-import { isMasked, MASK_PATTERN } from '../profiler/redact.ts';
+import { isMasked, MASK_PATTERN } from '../profiler/masking/redact.ts';
 
 /** One character beyond ASCII in UTF-8, percent-encoded (RFC 3986, 2.1). */
 const ENCODED =

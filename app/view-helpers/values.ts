@@ -1,6 +1,6 @@
 /** Variables of a frame as pages and Markdown list them: those that the message names first, then those on the line that failed. */
 import type { Json } from '../profiler/json.ts';
-import type { ThrownFrame } from '../profiler/thrown.ts';
+import type { ThrownFrame } from '../profiler/record/thrown.ts';
 import type { CodeToken } from './code.ts';
 import { isStandIn, textOf, valueLine } from './value-line.ts';
 

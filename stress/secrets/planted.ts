@@ -179,7 +179,7 @@ async function jobsOf(
   await runJobs(redis, jobs, (data) => work((data as { note: string }).note));
 }
 
-declare module '../../app/profiler/facts.ts' {
+declare module '../../app/profiler/record/facts.ts' {
   interface Facts {
     notes: Record<string, unknown>;
   }

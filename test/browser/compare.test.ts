@@ -1,7 +1,7 @@
 /** Routes and comparisons in a real browser: the key that marks, the filter, both pages without script. */
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import { useBrowser, type OpenPage } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { addBusyPage, addCrowd, lasting } from '../support/observed-samples.ts';

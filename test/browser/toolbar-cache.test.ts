@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { createProfiler, type Profiler } from '../../app/index.ts';
-import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
 import { useBrowser } from '../support/browser.ts';
 import { until } from '../support/waiting.ts';
 

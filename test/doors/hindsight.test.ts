@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import request from 'supertest';
 import hindsight, { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import { EXPRESS_VERSIONS } from '../support/express-versions.ts';
 
 const TOKEN = /^[0-9a-f]{6}$/;

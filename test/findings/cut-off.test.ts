@@ -3,7 +3,7 @@ import express from 'express';
 import { get } from 'node:http';
 import { createProfiler } from '../../app/index.ts';
 import { cutOff as rule } from '../../app/findings/process.ts';
-import { createConclude } from '../../app/profiler/conclude.ts';
+import { createConclude } from '../../app/profiler/read/conclude.ts';
 import type { ProfileDocument } from '../../app/profiler/profile.ts';
 import { createMemoryStore } from '../support/memory-store.ts';
 import { listen } from '../support/listen.ts';

@@ -4,7 +4,7 @@ import { eventLoopBlocked } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { RuntimeData } from '../../app/panels/runtime/data.ts';
 import { ranLayer } from '../../app/panels/shared/ran-layers.ts';
-import type { EarlierRequest } from '../../app/profiler/finding-rule.ts';
+import type { EarlierRequest } from '../../app/profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { observeLeftovers } from '../../app/observe/leftovers.ts';
-import { ContextTracker } from '../../app/profiler/context.ts';
+import { ContextTracker } from '../../app/profiler/record/context.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 

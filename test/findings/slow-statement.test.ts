@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import { bytesRead } from '../../app/findings/shared/statement-reasons.ts';
 import { slowStatement } from '../../app/findings/time.ts';
-import type { Finding } from '../../app/profiler/finding.ts';
+import type { Finding } from '../../app/profiler/read/finding.ts';
 import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
 import { timeOf } from '../support/time-of.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';

@@ -2,7 +2,7 @@ import express from 'express';
 import { expect } from 'chai';
 import { encodingRules } from '../../app/findings/encodings.ts';
 import { statementRules } from '../../app/findings/statements.ts';
-import { mysqlDriver } from '../../app/observe/mysql.ts';
+import { mysqlDriver } from '../../app/observe/databases/mysql.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('findings from the text of statements', () => {

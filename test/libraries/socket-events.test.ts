@@ -10,7 +10,7 @@ import { hindsight, type Profiler } from '../../app/index.ts';
 import { EVENTS_PER_SECOND } from '../../app/observe/socket-events.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
 import type { LogsData } from '../../app/panels/logs/data.ts';
-import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
 import { loadFrom } from './cases.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';

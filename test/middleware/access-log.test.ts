@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import express from 'express';
 import { createAccessLog } from '../../app/service/middleware/access-log.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { close, listen } from '../support/listen.ts';
 import { exchange, head } from '../support/raw-http.ts';
 import { until } from '../support/waiting.ts';

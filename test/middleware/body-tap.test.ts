@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { inspect } from 'node:util';
 import { leaveBody, tapBody } from '../../app/middleware/body-tap.ts';
-import type { BodyFact } from '../../app/profiler/facts.ts';
+import type { BodyFact } from '../../app/profiler/record/facts.ts';
 
 type Read = (req: IncomingMessage) => Promise<string>;
 

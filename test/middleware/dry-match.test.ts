@@ -3,7 +3,7 @@ import express from 'express';
 import type { Express } from 'express';
 import { createDryMatcher } from '../../app/middleware/dry-match.ts';
 import type { DryMatcher } from '../../app/middleware/dry-match.ts';
-import { createMountedApplications } from '../../app/observe/mounted-applications.ts';
+import { createMountedApplications } from '../../app/observe/layers/mounted-applications.ts';
 
 function fail(): never {
   throw new Error('a handler was called');

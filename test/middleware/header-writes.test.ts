@@ -9,7 +9,7 @@ import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { urls } from '../../app/urls.ts';
 import { startFindingsApp, withFindingsApp } from '../support/findings-app.ts';
 import { cpuMsOf } from '../support/waiting.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 /** As `on-headers` does it: what it is given runs when the headers go out. */
 function onHeaders(res: ServerResponse, listen: () => void): void {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Express, Request } from 'express';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { sessionOf, sessions } from '../support/sessions.ts';
 

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { createProfiler } from '../../app/compose/create-profiler.ts';
 import type { ProfilerOptions } from '../../app/compose/profiler-options.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import { createService, readConfig } from '../../app/service.ts';
 import { close } from '../support/listen.ts';
 

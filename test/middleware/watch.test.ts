@@ -3,13 +3,13 @@ import express from 'express';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createWatch, type Watch } from '../../app/middleware/watch.ts';
-import { ContextTracker } from '../../app/profiler/context.ts';
-import type { ResponseFact } from '../../app/profiler/facts.ts';
+import { ContextTracker } from '../../app/profiler/record/context.ts';
+import type { ResponseFact } from '../../app/profiler/record/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { createRecorder } from '../../app/profiler/recorder.ts';
-import { documentIn } from '../../app/profiler/summary.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRecorder } from '../../app/profiler/record/recorder.ts';
+import { documentIn } from '../../app/profiler/record/summary.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { until } from '../support/waiting.ts';
 
 /** The response fact as data. */

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
-import type { ResponseFact } from '../../app/profiler/facts.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
+import type { ResponseFact } from '../../app/profiler/record/facts.ts';
 
 /** Serves one request by `answer` and gives what was noted of the response. */
 async function factOf(

@@ -2,19 +2,19 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import { truncateText } from '../../app/profiler/plain.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
-import { propertiesOf } from '../../app/profiler/thrown-value.ts';
+import { truncateText } from '../../app/profiler/record/plain.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
+import { propertiesOf } from '../../app/profiler/record/thrown-value.ts';
 import * as ioredis from 'ioredis';
 import * as ioredis5 from 'ioredis-5';
 import * as redis from 'redis';
 import * as redis5 from 'redis-5';
-import { observeCache } from '../../app/observe/cache.ts';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { observeCache } from '../../app/observe/databases/cache.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { ioredisPatch } from '../../app/observe/channels/ioredis.ts';
 import { redisPatches } from '../../app/observe/channels/redis.ts';
 import { type Libraries, watchLibraries } from '../../app/observe/libraries.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { withRedis } from '../support/redis.ts';
 import { unhandledDuring } from '../support/unhandled.ts';
 

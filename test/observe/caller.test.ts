@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { runInNewContext, runInThisContext } from 'node:vm';
-import { createCallerFinder, sourcePosition } from '../../app/observe/caller.ts';
+import { createCallerFinder, sourcePosition } from '../../app/observe/stacks/caller.ts';
 
 /** A function as if a library had it: it calls what it is given. */
 function libraryCode(file: string): <T>(call: () => T) => T {

@@ -1,9 +1,9 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
-import { createCallerFinder } from '../../app/observe/caller.ts';
-import { observeConsole } from '../../app/observe/console.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import { observeConsole } from '../../app/observe/logs/console.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 function createConsole(): { console: Console; written: () => string } {
   let text = '';

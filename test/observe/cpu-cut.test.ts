@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Profiler } from 'node:inspector';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
-import { cutProfile } from '../../app/observe/cpu-cut.ts';
-import { createCpuSampler } from '../../app/observe/cpu.ts';
-import { createSourceFiles } from '../../app/observe/source-files.ts';
-import { createSourceMaps } from '../../app/observe/source-maps.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
+import { cutProfile } from '../../app/observe/cpu/cpu-cut.ts';
+import { createCpuSampler } from '../../app/observe/cpu/cpu.ts';
+import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
+import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
 import { until } from '../support/waiting.ts';
 
 function node(id: number, functionName: string, children: number[] = []): Profiler.ProfileNode {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createCallerFinder } from '../../app/observe/caller.ts';
-import { createDump } from '../../app/observe/dump.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import { createDump } from '../../app/observe/logs/dump.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 describe('dump', () => {
   const tracker = new ContextTracker();

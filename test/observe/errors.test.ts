@@ -16,11 +16,11 @@ import { runInNewContext } from 'node:vm';
 import ejs from 'ejs';
 import { buildSync, type BuildOptions } from 'esbuild';
 import { createErrorDescriber } from '../../app/observe/errors.ts';
-import { createSourceFiles } from '../../app/observe/source-files.ts';
-import { createSourceMaps } from '../../app/observe/source-maps.ts';
+import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
+import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
 import { packageRoot } from '../../app/paths.ts';
-import { failureText } from '../../app/profiler/thrown-value.ts';
-import type { Thrown, ThrownFrame, ThrownLink } from '../../app/profiler/thrown.ts';
+import { failureText } from '../../app/profiler/record/thrown-value.ts';
+import type { Thrown, ThrownFrame, ThrownLink } from '../../app/profiler/record/thrown.ts';
 import { cpuMsOf, until } from '../support/waiting.ts';
 
 function describerOf(root: string, foreignFolders: readonly string[] = []) {

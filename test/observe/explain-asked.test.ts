@@ -6,7 +6,7 @@ import mysql from 'mysql2/promise';
 import type { Server } from 'node:http';
 import pg from 'pg';
 import { createProfiler, type Profiler } from '../../app/index.ts';
-import { parseMysqlPlan, parseSqlitePlan } from '../../app/observe/explain-plan.ts';
+import { parseMysqlPlan, parseSqlitePlan } from '../../app/observe/databases/explain-plan.ts';
 import { close, listen } from '../support/listen.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import { withPostgres } from '../support/postgres.ts';

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { createExplainer, type Explainer } from '../../app/observe/explain.ts';
+import { createExplainer, type Explainer } from '../../app/observe/databases/explain.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
-import { observeKnex } from '../../app/observe/knex.ts';
+import { observeKnex } from '../../app/observe/databases/knex.ts';
 import { watchLibraries } from '../../app/observe/libraries.ts';
-import { observeDriver } from '../../app/observe/drivers.ts';
-import { pgDriver } from '../../app/observe/pg.ts';
-import { createQueryRecorder } from '../../app/observe/queries.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
-import type { KeptPlans, MissingPlan, QueryPlan } from '../../app/profiler/query-plan.ts';
+import { observeDriver } from '../../app/observe/databases/drivers.ts';
+import { pgDriver } from '../../app/observe/databases/pg.ts';
+import { createQueryRecorder } from '../../app/observe/databases/queries.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
+import type { KeptPlans, MissingPlan, QueryPlan } from '../../app/profiler/read/query-plan.ts';
 import {
   openKnex,
   type TestServer,

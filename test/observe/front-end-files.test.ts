@@ -3,10 +3,10 @@ import { expect } from 'chai';
 import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createFrontEndFiles } from '../../app/observe/front-end-files.ts';
-import { createSourceFiles } from '../../app/observe/source-files.ts';
-import { createSourceMaps } from '../../app/observe/source-maps.ts';
-import type { LocateFrontEnd } from '../../app/profiler/browser-report.ts';
+import { createFrontEndFiles } from '../../app/observe/stacks/front-end-files.ts';
+import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
+import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
+import type { LocateFrontEnd } from '../../app/profiler/read/browser-report.ts';
 
 describe('files of a front end', () => {
   let folder: string;

@@ -1,10 +1,10 @@
 /** Who sends a statement, if all go through one line of the application. */
 import { runInThisContext } from 'node:vm';
 import { expect } from 'chai';
-import { createCallerFinder } from '../../app/observe/caller.ts';
-import type { QueryFact } from '../../app/observe/query-fact.ts';
-import { createQueryRecorder } from '../../app/observe/queries.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import type { QueryFact } from '../../app/observe/databases/query-fact.ts';
+import { createQueryRecorder } from '../../app/observe/databases/queries.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 describe('the line of a statement', () => {
   const tracker = new ContextTracker();

@@ -1,7 +1,7 @@
 /** The stacks of a host: a layer has one frame of ours, which our pages hide, and no frame of the application is pushed out. */
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
-import { withoutProfilerFrames } from '../../app/observe/profiler-frames.ts';
+import { withoutProfilerFrames } from '../../app/observe/stacks/profiler-frames.ts';
 import type { HostStacks } from '../support/host-stacks.ts';
 
 const HOST = 'test/support/host-stacks.ts';

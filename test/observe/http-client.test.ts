@@ -7,12 +7,12 @@ import { type ClientHttp2Session, connect, constants, createServer as createHttp
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { httpClientPatches } from '../../app/observe/channels/http-clients.ts';
 import { http2Patches } from '../../app/observe/channels/node-http.ts';
 import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { watchLibraries } from '../../app/observe/libraries.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 const HERE = /^test\/observe\/http-client\.test\.ts:\d+$/;
 

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
 import type { JobsData } from '../../app/panels/jobs/index.ts';
 import { createProfiler, type Profiler } from '../../app/index.ts';
-import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { useRecordingLimit } from '../support/recording-limit.ts';

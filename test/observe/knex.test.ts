@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
-import { observeDriver } from '../../app/observe/drivers.ts';
-import { observeKnex } from '../../app/observe/knex.ts';
+import { observeDriver } from '../../app/observe/databases/drivers.ts';
+import { observeKnex } from '../../app/observe/databases/knex.ts';
 import { watchLibraries } from '../../app/observe/libraries.ts';
-import { pgDriver } from '../../app/observe/pg.ts';
-import { createQueryRecorder } from '../../app/observe/queries.ts';
-import type { QueryFact } from '../../app/observe/query-fact.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { pgDriver } from '../../app/observe/databases/pg.ts';
+import { createQueryRecorder } from '../../app/observe/databases/queries.ts';
+import type { QueryFact } from '../../app/observe/databases/query-fact.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { openKnex, withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/knex\.test\.ts:\d+$/;

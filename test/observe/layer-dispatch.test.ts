@@ -6,9 +6,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import type { LayerFact } from '../../app/observe/layer-fact.ts';
-import { createLayerObserver } from '../../app/observe/layers.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import type { LayerFact } from '../../app/observe/layers/layer-fact.ts';
+import { createLayerObserver } from '../../app/observe/layers/layers.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { EXPRESS_VERSIONS, express4 } from '../support/express-versions.ts';
 import { unhandledDuring } from '../support/unhandled.ts';
 

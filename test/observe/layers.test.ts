@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { createCallerFinder } from '../../app/observe/caller.ts';
-import type { LayerFact } from '../../app/observe/layer-fact.ts';
-import { createLayerObserver } from '../../app/observe/layers.ts';
-import { endEarlyRegistrations, observeRegistrations } from '../../app/observe/registrations.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import type { LayerFact } from '../../app/observe/layers/layer-fact.ts';
+import { createLayerObserver } from '../../app/observe/layers/layers.ts';
+import { endEarlyRegistrations, observeRegistrations } from '../../app/observe/layers/registrations.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { listen } from '../support/listen.ts';
 
 /** Serves one request and returns its context; `build` adds what the application runs. */

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Libraries, watchLibraries } from '../../app/observe/libraries.ts';
-import { sqlitePatches } from '../../app/observe/sqlite.ts';
+import { sqlitePatches } from '../../app/observe/databases/sqlite.ts';
 
 describe('watched libraries', () => {
   let folder: string;

@@ -4,7 +4,7 @@ import express from 'express';
 import type { Server } from 'node:http';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
-import type { KeptPlans } from '../../app/profiler/query-plan.ts';
+import type { KeptPlans } from '../../app/profiler/read/query-plan.ts';
 import { type LibraryCase, libraryCases, loadFrom, type Servers, type Work } from '../libraries/cases.ts';
 import { readFileSync } from 'node:fs';
 import { close, listen } from '../support/listen.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readLine } from '../../app/observe/log-lines.ts';
+import { readLine } from '../../app/observe/logs/log-lines.ts';
 
 const NEST = '[Nest] 4711  - 11/23/2026, 7:00:00 AM';
 

@@ -9,13 +9,13 @@ import morgan from 'morgan';
 import pino from 'pino';
 import winston, { type transport as Transport } from 'winston';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
-import { createCallerFinder } from '../../app/observe/caller.ts';
-import { observeConsole } from '../../app/observe/console.ts';
-import { createLogGate, type LogFact } from '../../app/observe/logs.ts';
-import { observeOutput } from '../../app/observe/output.ts';
-import { observePino } from '../../app/observe/pino.ts';
-import { observeWinston } from '../../app/observe/winston.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import { observeConsole } from '../../app/observe/logs/console.ts';
+import { createLogGate, type LogFact } from '../../app/observe/logs/logs.ts';
+import { observeOutput } from '../../app/observe/logs/output.ts';
+import { observePino } from '../../app/observe/logs/pino.ts';
+import { observeWinston } from '../../app/observe/logs/winston.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { listen } from '../support/listen.ts';
 
 /** A stream that keeps what it is given, as standard output would. */

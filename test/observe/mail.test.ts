@@ -2,10 +2,10 @@
 import { createRequire } from 'node:module';
 import * as esm from 'nodemailer';
 import { expect } from 'chai';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { nodemailerPatch } from '../../app/observe/channels/nodemailer.ts';
 import { observeMail } from '../../app/observe/mail.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 const require = createRequire(import.meta.url);
 const HERE = /^test\/observe\/mail\.test\.ts:\d+$/;

@@ -8,7 +8,7 @@ import { useRecordingLimit } from '../support/recording-limit.ts';
 import type { SpansData } from '../../app/panels/spans/index.ts';
 import { until } from '../support/waiting.ts';
 
-declare module '../../app/profiler/facts.ts' {
+declare module '../../app/profiler/record/facts.ts' {
   interface Facts {
     ticket: { id: number };
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { mongodbPatch } from '../../app/observe/channels/mongodb.ts';
-import { mongodbDriver } from '../../app/observe/mongodb.ts';
+import { mongodbDriver } from '../../app/observe/databases/mongodb.ts';
 import { aboutStatement } from '../../app/panels/shared/about-statement.ts';
 import { groupQueries } from '../../app/panels/shared/query-groups.ts';
 import { startMongod } from '../support/mongod.ts';

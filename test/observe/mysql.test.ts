@@ -4,7 +4,7 @@ import knexLibrary from 'knex';
 import mysql from 'mysql';
 import mysql2 from 'mysql2';
 import { mysqlPatches } from '../../app/observe/channels/mysql.ts';
-import { mysqlDriver } from '../../app/observe/mysql.ts';
+import { mysqlDriver } from '../../app/observe/databases/mysql.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import {
   expectOnceBelow,

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { DataTypes, Sequelize } from 'sequelize';
 import { labelPatches } from '../../app/observe/channels/labels.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
-import { observeLabels } from '../../app/observe/labels.ts';
-import { pgDriver } from '../../app/observe/pg.ts';
+import { observeLabels } from '../../app/observe/databases/labels.ts';
+import { pgDriver } from '../../app/observe/databases/pg.ts';
 import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 import { withPostgres } from '../support/postgres.ts';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
 import express from 'express';
-import { createCallerFinder } from '../../app/observe/caller.ts';
-import { createOwnCode } from '../../app/observe/own-code.ts';
-import { observeRegistrations } from '../../app/observe/registrations.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import { createOwnCode } from '../../app/observe/stacks/own-code.ts';
+import { observeRegistrations } from '../../app/observe/layers/registrations.ts';
 
 describe('own code', () => {
   let folder: string;

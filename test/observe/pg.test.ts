@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import knexLibrary from 'knex';
 import pg from 'pg';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
-import { pgDriver } from '../../app/observe/pg.ts';
+import { pgDriver } from '../../app/observe/databases/pg.ts';
 import {
   expectOnceBelow,
   type ObservedRequests,

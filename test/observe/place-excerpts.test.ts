@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createPlaceExcerpts } from '../../app/observe/place-excerpts.ts';
-import { createSourceFiles } from '../../app/observe/source-files.ts';
-import { createSourceMaps } from '../../app/observe/source-maps.ts';
+import { createPlaceExcerpts } from '../../app/observe/stacks/place-excerpts.ts';
+import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
+import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
 
 const LINES = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import Module, { createRequire } from 'node:module';
 import type postgresLibrary from 'postgres';
-import { postgresDriver, postgresPatch } from '../../app/observe/postgres.ts';
+import { postgresDriver, postgresPatch } from '../../app/observe/databases/postgres.ts';
 import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 import { withPostgres } from '../support/postgres.ts';
 

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { observeProcessErrors } from '../../app/observe/errors-seen.ts';
 import { packageRoot } from '../../app/paths.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { withBuild } from '../support/build.ts';
 
 /** Runs a program that fails inside a context, and returns what was noted when the process ended. */
 function runFailing(failure: string): { status: number | null; noted: unknown } {
   const url = (path: string): string => pathToFileURL(join(packageRoot(), path)).href;
   const program = `
-    const { Context, ContextTracker } = await import(${JSON.stringify(url('dist/app/profiler/context.js'))});
+    const { Context, ContextTracker } = await import(${JSON.stringify(url('dist/app/profiler/record/context.js'))});
     const { observeProcessErrors } = await import(${JSON.stringify(url('dist/app/observe/errors-seen.js'))});
     const tracker = new ContextTracker();
     observeProcessErrors({ tracker });

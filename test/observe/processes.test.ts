@@ -2,11 +2,11 @@ import childProcess, { execFile, execSync, spawn, spawnSync } from 'node:child_p
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { createRedactor } from '../../app/profiler/redact.ts';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { childProcessPatch } from '../../app/observe/channels/child-process.ts';
 import { observeProcesses } from '../../app/observe/processes.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 const HERE = /^test\/observe\/processes\.test\.ts:\d+$/;
 const node = process.execPath;

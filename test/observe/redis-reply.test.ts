@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { replyOf } from '../../app/observe/redis-reply.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { replyOf } from '../../app/observe/databases/redis-reply.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 
 describe('the reply to a command of Redis', () => {
   it('says how long the value is kept', () => {

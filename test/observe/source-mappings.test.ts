@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { SourceMap } from 'node:module';
 import { transformSync } from 'esbuild';
-import { readMappings } from '../../app/observe/source-mappings.ts';
+import { readMappings } from '../../app/observe/stacks/source-mappings.ts';
 
 const TYPED = `
 interface Row { id: number; name: string }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createRequire } from 'node:module';
 import { AsyncResource } from 'node:async_hooks';
 import { sqlite3Patch } from '../../app/observe/channels/sqlite3.ts';
-import { sqliteDriver } from '../../app/observe/sqlite.ts';
+import { sqliteDriver } from '../../app/observe/databases/sqlite.ts';
 import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/sqlite3\.test\.ts:\d+$/;

@@ -5,7 +5,7 @@ import { get, type IncomingHttpHeaders } from 'node:http';
 import express from 'express';
 import { createProfiler, type ProfilerOptions } from '../../app/index.ts';
 import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-profile.ts';
-import { parseTraceparent, type TraceContext } from '../../app/profiler/trace-context.ts';
+import { parseTraceparent, type TraceContext } from '../../app/profiler/record/trace-context.ts';
 import { close, listen } from '../support/listen.ts';
 import { withUpstream } from '../support/upstream.ts';
 import { finalProfile } from '../support/final-profile.ts';

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { ThrownFrame } from '../../app/profiler/thrown.ts';
+import type { ThrownFrame } from '../../app/profiler/record/thrown.ts';
 import { finalProfile } from '../support/final-profile.ts';
 import { examplesOf } from '../support/masking-table.ts';
 import { close, listen } from '../support/listen.ts';

@@ -5,9 +5,9 @@ import { expect } from 'chai';
 import ejs from 'ejs';
 import express, { type Express } from 'express';
 import request from 'supertest';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { observeViews, type ViewObserver } from '../../app/observe/views.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 describe('views as they are observed', () => {
   const tracker = new ContextTracker();

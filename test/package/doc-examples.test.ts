@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../app/paths.ts';
 import { type FindingRule, type Panel } from '../../app/index.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { showPanel } from '../../app/testing.ts';
 import { close, listen } from '../support/listen.ts';
 
@@ -62,13 +62,13 @@ const examples: Readonly<Record<string, Example>> = {
     page: 'docs/extend/panels.md',
     blocks: [0],
     before: `import type { Panel } from '#app/profiler/panel.ts';
-declare module '#app/profiler/facts.ts' { interface Facts { flag: { key: string; on: boolean; startMs: number; durationMs: number | null } } }`,
+declare module '#app/profiler/record/facts.ts' { interface Facts { flag: { key: string; on: boolean; startMs: number; durationMs: number | null } } }`,
   },
   list: {
     page: 'docs/extend/panels.md',
     blocks: [1, 2, 3],
     before: `import { expect } from 'chai';
-import { Context, ContextTracker } from '#app/profiler/context.ts';
+import { Context, ContextTracker } from '#app/profiler/record/context.ts';
 import { listPanel } from '#app/panels/shared/list-panel.ts';
 interface FlagClient { onRead(report: (key: string, on: boolean, ms: number) => void): () => void }`,
   },

@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { createHostPanels } from '../../app/compose/create-panels.ts';
-import { createSourceFiles } from '../../app/observe/source-files.ts';
+import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
 import { FOLDER, rulePages, withRuleTexts } from '../support/findings-docs.ts';
-import { createValueFrames } from '../../app/observe/value-frames.ts';
-import { createSourceMaps } from '../../app/observe/source-maps.ts';
+import { createValueFrames } from '../../app/observe/values/value-frames.ts';
+import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
 
 describe('rules of findings', () => {
   const rules = createFindingRules();

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { runProfilerMigrations } from '../../app/index.ts';
-import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
 import { withBuild } from '../support/build.ts';
 import { createStoreIn } from '../support/memory-store.ts';
 import { withPostgres } from '../support/postgres.ts';

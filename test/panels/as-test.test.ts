@@ -11,7 +11,7 @@ import express from 'express';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import { toTest } from '../../app/panels/request/as-test.ts';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
-import type { Finding } from '../../app/profiler/finding.ts';
+import type { Finding } from '../../app/profiler/read/finding.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { withBuild } from '../support/build.ts';
 import { query } from '../support/observed-samples.ts';

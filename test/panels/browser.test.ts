@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { summaryOf } from '../support/panel-data.ts';
 import { browserPanel } from '../../app/panels/browser/index.ts';
-import type { BrowserFact } from '../../app/profiler/browser-report.ts';
+import type { BrowserFact } from '../../app/profiler/read/browser-report.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 
 const FACT: BrowserFact = {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { CacheFact } from '../../app/observe/cache.ts';
+import type { CacheFact } from '../../app/observe/databases/cache.ts';
 import { cachePanel } from '../../app/panels/cache/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import { cacheCommand, lasting } from '../support/observed-samples.ts';
 import { dataOf, panelPage, profileOf, summaryOf } from '../support/panel-data.ts';
 

@@ -3,11 +3,11 @@ import type { DatabaseData, KeptDatabase } from '../../app/panels/database/data.
 import type { drawQueries } from '../../app/panels/database/cards.ts';
 import { foundRows } from '../../app/panels/shared/found-rows.ts';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import type { RecordReader } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { addBusyPage, query } from '../support/observed-samples.ts';
 import { contextWith, summaryOf } from '../support/panel-data.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { dumpPanel } from '../../app/panels/dump/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import { addBusyPage } from '../support/observed-samples.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { panelHtml, profileOf, recordedBy, summaryOf } from '../support/panel-data.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { graphqlPanel } from '../../app/panels/graphql/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import { graphqlOperation } from '../support/observed-samples.ts';
 import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
 import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { BlockLine, Detail, Presentation, Row } from '../../app/profiler/rows.ts';
+import type { BlockLine, Detail, Presentation, Row } from '../../app/profiler/read/rows.ts';
 import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { LogsData } from '../../app/panels/logs/data.ts';
 import { logsPanel as panel } from '../../app/panels/logs/index.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { Presentation } from '../../app/profiler/rows.ts';
+import type { Presentation } from '../../app/profiler/read/rows.ts';
 import { type PageSection, rowsPage } from '../../app/render/rows-page.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
 import { contextWith, recordedBy, summaryOf } from '../support/panel-data.ts';

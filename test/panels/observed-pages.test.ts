@@ -7,7 +7,7 @@ import { logsPanel } from '../../app/panels/logs/index.ts';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
 import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { usePages } from '../support/page-client.ts';

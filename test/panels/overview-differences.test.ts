@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { overviewOf } from '../../app/panels/overview/present.ts';
 import { differencesOf as differenceSteps } from '../../app/panels/overview/differences.ts';
 import { atOnce } from '../../app/profiler/turns.ts';
-import type { EarlierRequest } from '../../app/profiler/finding-rule.ts';
+import type { EarlierRequest } from '../../app/profiler/read/finding-rule.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import type { RanLayer } from '../../app/panels/shared/ran-layers.ts';
 

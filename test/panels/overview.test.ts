@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import type {} from '../../app/observe/routing.ts';
+import type {} from '../../app/observe/layers/routing.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { recordError } from '../../app/observe/errors-seen.ts';
 import { createPanels } from '../../app/panels/index.ts';
 import { pageText } from '../../app/panels/shared/page-text.ts';
 import { usualOf } from '../../app/panels/overview/usual.ts';
 import { workOf } from '../../app/panels/overview/work.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import type { BesideProfile } from '../../app/profiler/panel.ts';
-import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
 import { call, lasting, layer, log, query, reading, view } from '../support/observed-samples.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { usePages } from '../support/page-client.ts';

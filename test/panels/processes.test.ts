@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { processesPanel } from '../../app/panels/processes/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import { childProcess } from '../support/observed-samples.ts';
 import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 

@@ -7,7 +7,7 @@ import { receivedSection } from '../../app/panels/request/bodies.ts';
 import { toCurl } from '../../app/panels/request/curl.ts';
 import { shellQuote } from '../../app/panels/shared/shell.ts';
 import { decodePreview } from '../../app/profiler/http-text.ts';
-import type { BodyFact } from '../../app/profiler/facts.ts';
+import type { BodyFact } from '../../app/profiler/record/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createPageFixture, type Recorded } from '../support/page-fixture.ts';

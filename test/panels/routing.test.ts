@@ -1,11 +1,11 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
-import type { LayerFact } from '../../app/observe/layer-fact.ts';
-import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
+import type { LayerFact } from '../../app/observe/layers/layer-fact.ts';
+import type { RouteRow, RoutingFact } from '../../app/observe/layers/routing.ts';
 import type { RoutingData } from '../../app/panels/routing/data.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { whyNear, whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import { requestPanel } from '../../app/panels/request/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { Panel } from '../../app/profiler/panel.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 import { lasting, reading } from '../support/observed-samples.ts';
 import { dataOf, profileOf, recordedBy, summaryOf } from '../support/panel-data.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { inspect } from 'node:util';
 import { errorInBody, errorInLogs } from '../../app/panels/exception/sent-error.ts';
-import type { ResponseFact } from '../../app/profiler/facts.ts';
+import type { ResponseFact } from '../../app/profiler/record/facts.ts';
 import { cpuMsOf } from '../support/waiting.ts';
 
 const FRAMES = ['    at price (/srv/shop/prices.js:4:9)', '    at async show (/srv/shop/index.js:12:3)'];

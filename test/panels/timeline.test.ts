@@ -12,10 +12,10 @@ import {
 } from '../../app/panels/shared/timeline-data.ts';
 import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { SPAN_KINDS, type SpanKind } from '../../app/profiler/span.ts';
+import { SPAN_KINDS, type SpanKind } from '../../app/profiler/read/span.ts';
 import { addBusyPage, call, lasting, layer, query, reading, view } from '../support/observed-samples.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
 import { dataOf } from '../support/panel-data.ts';

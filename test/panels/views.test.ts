@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { viewsPanel } from '../../app/panels/views/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { Detail, Presentation, Row } from '../../app/profiler/rows.ts';
+import type { Detail, Presentation, Row } from '../../app/profiler/read/rows.ts';
 import { rowsPage } from '../../app/render/rows-page.ts';
 import { addBusyPage, view } from '../support/observed-samples.ts';
 import { dataOf, summaryOf } from '../support/panel-data.ts';

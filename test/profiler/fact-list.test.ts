@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { FactList, type Repeating } from '../../app/profiler/fact-list.ts';
+import { FactList, type Repeating } from '../../app/profiler/record/fact-list.ts';
 
 interface Fact {
   sql: string;

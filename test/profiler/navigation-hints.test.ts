@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { Context } from '../../app/profiler/context.ts';
-import { type NavigationHints, navigationHintsOf } from '../../app/profiler/navigation-hints.ts';
+import { Context } from '../../app/profiler/record/context.ts';
+import { type NavigationHints, navigationHintsOf } from '../../app/profiler/record/navigation-hints.ts';
 import { type Recorded, requestFact, responseFact } from '../support/page-fixture.ts';
 
 function trail(given: Recorded): NavigationHints | null {

@@ -4,10 +4,10 @@ import { type CheerioAPI, load } from 'cheerio';
 import { readShown } from '../../app/controllers/profiler/profile-model.ts';
 import { readShortMarkdown } from '../../app/controllers/profiler/short-markdown.ts';
 import { type TimelineData, timelineOf } from '../../app/panels/shared/timeline-data.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { SpanKind } from '../../app/profiler/span.ts';
-import type { Figure } from '../../app/profiler/rows.ts';
+import type { SpanKind } from '../../app/profiler/read/span.ts';
+import type { Figure } from '../../app/profiler/read/rows.ts';
 import { numberHelpers } from '../../app/view-helpers/numbers.ts';
 import { everyPanel } from '../support/every-page.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { truncateText, toPlain } from '../../app/profiler/plain.ts';
+import { truncateText, toPlain } from '../../app/profiler/record/plain.ts';
 
 describe('plain values', () => {
   it('keep their JSON form', () => {

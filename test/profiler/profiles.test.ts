@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { Context } from '../../app/profiler/context.ts';
-import { createDeferredStore, type DeferredStore } from '../../app/profiler/deferred-store.ts';
-import type { FindingRule } from '../../app/profiler/finding-rule.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
+import { createDeferredStore, type DeferredStore } from '../../app/profiler/store/deferred-store.ts';
+import type { FindingRule } from '../../app/profiler/read/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
-import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
-import type { Store } from '../../app/profiler/store.ts';
+import { createProfiles, type Profiles } from '../../app/profiler/read/profiles.ts';
+import { createRecorder, type Recorder } from '../../app/profiler/record/recorder.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
+import type { Store } from '../../app/profiler/store/store.ts';
 import { createMemoryStore } from '../support/memory-store.ts';
 import { until } from '../support/waiting.ts';
 

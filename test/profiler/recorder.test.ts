@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { FindingRule } from '../../app/profiler/finding-rule.ts';
+import type { FindingRule } from '../../app/profiler/read/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
-import { documentIn, type StoredText } from '../../app/profiler/summary.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import { createRecorder, type Recorder } from '../../app/profiler/record/recorder.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
+import { documentIn, type StoredText } from '../../app/profiler/record/summary.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import { until } from '../support/waiting.ts';
 
 const counting: Panel<{ errors: number; late: number }> = {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRecordingLimit } from '../../app/profiler/recording-limit.ts';
+import { createRecordingLimit } from '../../app/profiler/record/recording-limit.ts';
 
 const NAVIGATION = { 'sec-fetch-mode': 'navigate' };
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRecording } from '../../app/profiler/recording.ts';
+import { createRecording } from '../../app/profiler/record/recording.ts';
 import { until } from '../support/waiting.ts';
 import { createMemoryStore } from '../support/memory-store.ts';
 

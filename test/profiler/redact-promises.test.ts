@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../app/paths.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { examplesOf } from '../support/masking-table.ts';
 
 const redactor = createRedactor();

@@ -3,7 +3,7 @@
  * time quadratic, the one would take eight times as long. No time by itself says anything here, on any machine.
  */
 import { expect } from 'chai';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 
 const PIECES = 8;
 const PIECE = 8192;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 
 const SECRET = 'correct horse+battery/staple';
 /** In a single text. */

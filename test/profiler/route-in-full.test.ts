@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRouteInFull, pathsOf } from '../../app/profiler/route-in-full.ts';
+import { createRouteInFull, pathsOf } from '../../app/profiler/record/route-in-full.ts';
 import { createMemoryStore } from '../support/memory-store.ts';
 import { until } from '../support/waiting.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRouteTimes } from '../../app/profiler/recorder.ts';
+import { createRouteTimes } from '../../app/profiler/record/recorder.ts';
 
 describe('times of routes', () => {
   it('have a median from five requests on, each counted once', () => {

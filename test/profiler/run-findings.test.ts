@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Finding, Severity } from '../../app/profiler/finding.ts';
-import type { FindingRule } from '../../app/profiler/finding-rule.ts';
+import type { Finding, Severity } from '../../app/profiler/read/finding.ts';
+import type { FindingRule } from '../../app/profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { createFindingRunner } from '../../app/profiler/run-findings.ts';
+import { createFindingRunner } from '../../app/profiler/read/run-findings.ts';
 import { atOnce, inTurns } from '../../app/profiler/turns.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 

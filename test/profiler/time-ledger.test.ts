@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { SpanDraft, SpanKind } from '../../app/profiler/span.ts';
-import { createTimeLedger, type TimeLedgerOptions } from '../../app/profiler/time-ledger.ts';
+import type { SpanDraft, SpanKind } from '../../app/profiler/read/span.ts';
+import { createTimeLedger, type TimeLedgerOptions } from '../../app/profiler/read/time-ledger.ts';
 
 type Given = Partial<SpanDraft> & Pick<SpanDraft, 'kind' | 'startMs' | 'durationMs'>;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createTokens } from '../../app/profiler/tokens.ts';
-import type { Store } from '../../app/profiler/store.ts';
+import { createTokens } from '../../app/profiler/record/tokens.ts';
+import type { Store } from '../../app/profiler/store/store.ts';
 import { until } from '../support/waiting.ts';
 
 describe('tokens', () => {

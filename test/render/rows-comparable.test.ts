@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Presentation } from '../../app/profiler/rows.ts';
+import type { Presentation } from '../../app/profiler/read/rows.ts';
 import { rowsComparable } from '../../app/render/rows-comparable.ts';
 
 describe('what two profiles are compared by', () => {

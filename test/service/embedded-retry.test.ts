@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { type DatabaseAccess, openDatabaseAccess } from '../../app/service/open-database.ts';
 import { readConfig } from '../../app/config.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
-import type { Store } from '../../app/profiler/store.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
+import type { Store } from '../../app/profiler/store/store.ts';
 import { clusterVarDir } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 

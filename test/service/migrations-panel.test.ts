@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { type MigrationsData, migrationsPanel } from '../../app/service/migrations-panel.ts';
-import type { Facts } from '../../app/profiler/facts.ts';
+import type { Facts } from '../../app/profiler/record/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createPageFixture } from '../support/page-fixture.ts';

@@ -24,7 +24,7 @@ import { createFolderDisk, createMemoryDisk, type Disk } from '../../app/storage
 import { createFileStore, type FileStoreOptions } from '../../app/storage/files/file-store.ts';
 import { chooseFolder, findProject, folderNameOf } from '../../app/storage/files/folder.ts';
 import { createSpill } from '../../app/storage/files/spill.ts';
-import type { Store } from '../../app/profiler/store.ts';
+import type { Store } from '../../app/profiler/store/store.ts';
 import { eventually, until } from '../support/waiting.ts';
 import { describeStoreContract, itemOf, NO_EXCEPTIONS, NO_LIMITS, stored } from './store-contract.ts';
 

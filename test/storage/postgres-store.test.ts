@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { runProfilerMigrations, runProfilerMigrationsAt } from '../../app/database/run-migrations.ts';
-import { COLUMN_ENTRIES } from '../../app/profiler/profile-index.ts';
-import type { Store, StoreItem } from '../../app/profiler/store.ts';
+import { COLUMN_ENTRIES } from '../../app/profiler/store/profile-index.ts';
+import type { Store, StoreItem } from '../../app/profiler/store/store.ts';
 import type { PostgresStoreSettings } from '../../app/storage/postgres/postgres-store.ts';
 import { openKnex, withPostgres, withEmbeddedPostgres, withOwnPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';

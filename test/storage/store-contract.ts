@@ -1,8 +1,8 @@
 /** What every store must do; run against files, memory and PostgreSQL. */
 import { expect } from 'chai';
-import { findText } from '../../app/profiler/find-text.ts';
-import type { FindResult, ProfileQuery } from '../../app/profiler/storage.ts';
-import type { Row, Store, StoreItem, StoreLimits } from '../../app/profiler/store.ts';
+import { findText } from '../../app/profiler/store/find-text.ts';
+import type { FindResult, ProfileQuery } from '../../app/profiler/store/storage.ts';
+import type { Row, Store, StoreItem, StoreLimits } from '../../app/profiler/store/store.ts';
 import { profileIndex } from '../support/profile-index.ts';
 import { until } from '../support/waiting.ts';
 

@@ -1,6 +1,6 @@
 /** The store in PostgreSQL for tests. */
 import type { Knex } from 'knex';
-import type { Store } from '../../app/profiler/store.ts';
+import type { Store } from '../../app/profiler/store/store.ts';
 import {
   createPostgresStore,
   type PostgresStoreSettings,

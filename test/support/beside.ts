@@ -1,6 +1,6 @@
-import type { RuleBeside } from '../../app/profiler/finding-rule.ts';
-import type { SpanDraft } from '../../app/profiler/span.ts';
-import { createTimeLedger, type TimeLedgerOptions } from '../../app/profiler/time-ledger.ts';
+import type { RuleBeside } from '../../app/profiler/read/finding-rule.ts';
+import type { SpanDraft } from '../../app/profiler/read/span.ts';
+import { createTimeLedger, type TimeLedgerOptions } from '../../app/profiler/read/time-ledger.ts';
 
 /** What a rule is given if there is nothing to compare a request with. */
 export const NOTHING_BESIDE: RuleBeside = {

@@ -7,17 +7,17 @@ import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createErrorPage, type ErrorPageInput } from '../../app/controllers/errors/error-page.ts';
 import { HindsightError } from '../../app/errors.ts';
 import { createErrorDescriber } from '../../app/observe/errors.ts';
-import { createSourceFiles } from '../../app/observe/source-files.ts';
-import { createSourceMaps } from '../../app/observe/source-maps.ts';
+import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
+import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
 import { createExceptionPanel } from '../../app/panels/exception/index.ts';
 import { presentException } from '../../app/panels/exception/present.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { packageRoot } from '../../app/paths.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { createRecorder } from '../../app/profiler/recorder.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRecorder } from '../../app/profiler/record/recorder.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { createPageRenderer, type RenderPage } from '../../app/render/render-page.ts';
 
 export interface FailedRequest {

@@ -7,7 +7,7 @@ import { createError } from '../../app/errors.ts';
 import { createPageParts } from '../../app/compose/page-parts.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { createPanels } from '../../app/panels/index.ts';
-import type { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { urls } from '../../app/urls.ts';
 import { placeKey } from '../../app/view-helpers/editor.ts';

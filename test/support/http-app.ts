@@ -28,8 +28,8 @@ import { type RefusedRequest, refuseRequests } from '../../app/middleware/refuse
 import { createTargetCheck, routeAllTargets } from '../../app/middleware/request-target.ts';
 import { createRobots } from '../../app/middleware/security-headers.ts';
 import { responseOfError } from '../../app/middleware/error-response.ts';
-import type { BodyFact, UploadedFile } from '../../app/profiler/facts.ts';
-import { createMountedApplications } from '../../app/observe/mounted-applications.ts';
+import type { BodyFact, UploadedFile } from '../../app/profiler/record/facts.ts';
+import { createMountedApplications } from '../../app/observe/layers/mounted-applications.ts';
 import { urls } from '../../app/urls.ts';
 import { WITHIN_MS } from './waiting.ts';
 

@@ -1,5 +1,5 @@
 /** Stores as an application opens them, without one. */
-import type { Store } from '../../app/profiler/store.ts';
+import type { Store } from '../../app/profiler/store/store.ts';
 import { createFolderDisk, createMemoryDisk, type Disk } from '../../app/storage/files/disk.ts';
 import { createFileStore, type FileStoreOptions } from '../../app/storage/files/file-store.ts';
 

@@ -1,14 +1,14 @@
 /** Work as a request would do it, and the facts it leaves: for tests of observers against real libraries. */
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { createCallerFinder, type FindCaller } from '../../app/observe/caller.ts';
+import { createCallerFinder, type FindCaller } from '../../app/observe/stacks/caller.ts';
 import type { Traced } from '../../app/observe/channels/trace.ts';
-import { type Driver, observeDriver } from '../../app/observe/drivers.ts';
+import { type Driver, observeDriver } from '../../app/observe/databases/drivers.ts';
 import { type Libraries, type LibraryPatch, watchLibraries } from '../../app/observe/libraries.ts';
-import { observeKnex } from '../../app/observe/knex.ts';
-import { createQueryRecorder, type QueryRecorder } from '../../app/observe/queries.ts';
-import type { QueryFact } from '../../app/observe/query-fact.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { observeKnex } from '../../app/observe/databases/knex.ts';
+import { createQueryRecorder, type QueryRecorder } from '../../app/observe/databases/queries.ts';
+import type { QueryFact } from '../../app/observe/databases/query-fact.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 export interface ObservedRequests {
   tracker: ContextTracker;

@@ -1,16 +1,16 @@
 /** Facts as observers append them, made by hand: a busy page of a small shop, a crowd, and hostile text. */
-import type { Context } from '../../app/profiler/context.ts';
-import type { Facts } from '../../app/profiler/facts.ts';
-import type {} from '../../app/observe/cache.ts';
-import type {} from '../../app/observe/cpu.ts';
-import type {} from '../../app/observe/dump.ts';
+import type { Context } from '../../app/profiler/record/context.ts';
+import type { Facts } from '../../app/profiler/record/facts.ts';
+import type {} from '../../app/observe/databases/cache.ts';
+import type {} from '../../app/observe/cpu/cpu.ts';
+import type {} from '../../app/observe/logs/dump.ts';
 import type {} from '../../app/observe/views.ts';
 import type {} from '../../app/observe/graphql.ts';
 import type {} from '../../app/observe/http-client.ts';
-import type {} from '../../app/observe/knex.ts';
+import type {} from '../../app/observe/databases/knex.ts';
 import type {} from '../../app/observe/jobs.ts';
-import type {} from '../../app/observe/layers.ts';
-import type {} from '../../app/observe/logs.ts';
+import type {} from '../../app/observe/layers/layers.ts';
+import type {} from '../../app/observe/logs/logs.ts';
 import type {} from '../../app/observe/mail.ts';
 import type {} from '../../app/observe/processes.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';

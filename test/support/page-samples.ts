@@ -2,7 +2,7 @@
 import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
 import { migrationsPanel } from '../../app/service/migrations-panel.ts';
 import { requestPanel } from '../../app/panels/request/index.ts';
-import type { FindingRule } from '../../app/profiler/finding-rule.ts';
+import type { FindingRule } from '../../app/profiler/read/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { layer } from './observed-samples.ts';
 import type { PageFixture, Recorded } from './page-fixture.ts';

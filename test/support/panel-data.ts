@@ -1,11 +1,11 @@
 /** What pages see of a panel, of facts added by hand: collected, masked and derived as the recorder does it. */
 import { panelShown } from '../../app/controllers/profiler/panel-shown.ts';
 import { type CheerioAPI, load } from 'cheerio';
-import { Context } from '../../app/profiler/context.ts';
+import { Context } from '../../app/profiler/record/context.ts';
 import type { Panel, PanelPage } from '../../app/profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../app/profiler/profile.ts';
-import { createRecorder } from '../../app/profiler/recorder.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRecorder } from '../../app/profiler/record/recorder.ts';
+import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { createPageFixture } from './page-fixture.ts';
 
 /** The profile of a context, with these panels. */

@@ -1,5 +1,5 @@
 /** Rows of the list for tests, with every column that the table has. */
-import { indexOf, type ProfileIndex } from '../../app/profiler/profile-index.ts';
+import { indexOf, type ProfileIndex } from '../../app/profiler/store/profile-index.ts';
 
 /** A GET of `/` that was answered by 200, without queries or findings. */
 export function profileIndex(changes: Partial<ProfileIndex> = {}): ProfileIndex {

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { observeRuntime } from '../../app/observe/runtime.ts';
-import { createCallerFinder } from '../../app/observe/caller.ts';
-import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 
 const WORK_MS = 150;
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ThrownFrame, ThrownLink } from '../../app/profiler/thrown.ts';
+import type { ThrownFrame, ThrownLink } from '../../app/profiler/record/thrown.ts';
 import { frameHelpers } from '../../app/view-helpers/frames.ts';
 
 const { groupFrames, traceLines, propertyRows, headline } = frameHelpers;

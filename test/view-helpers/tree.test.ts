@@ -1,6 +1,6 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
-import { toPlain } from '../../app/profiler/plain.ts';
+import { toPlain } from '../../app/profiler/record/plain.ts';
 import { tree } from '../../app/view-helpers/tree.ts';
 
 function treeOf(value: unknown, options: { most?: number; open?: number; id?: string } = {}) {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SOURCES = ['views', 'app/profiler/profile-index.ts', 'app/view-helpers', 'app/panels', 'app/controllers', 'app/middleware', 'public/profiler']; // prettier-ignore
+const SOURCES = ['views', 'app/profiler/store/profile-index.ts', 'app/view-helpers', 'app/panels', 'app/controllers', 'app/middleware', 'public/profiler']; // prettier-ignore
 const ENDINGS = /\.(?:ejs|ts|js|svg)$/;
 
 function filesBelow(path: string): string[] {

@@ -2,14 +2,14 @@
 import type { DatabaseData } from '../../panels/database/data.ts';
 import type { CallEntry, HttpClientData } from '../../panels/http-client/data.ts';
 import type { RuntimeData } from '../../panels/runtime/data.ts';
-import type { Finding } from '../../profiler/finding.ts';
+import type { Finding } from '../../profiler/read/finding.ts';
 import { blocks } from '../../view-helpers/markdown.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { TestedProfile } from '../process-profilers.ts';
 import { readResponse } from './read-response.ts';
 import { createFindingsModel } from '../../controllers/profiler/findings-model.ts';
 import { findingParts } from '../../controllers/profiler/short-markdown.ts';
-import type { Section } from '../../profiler/rows.ts';
+import type { Section } from '../../profiler/read/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsMarkdown } from '../../render/rows-markdown.ts';
 

@@ -1,9 +1,9 @@
 /** For tests of your own panels: the facts of a request -> the data that the panel stores, masked, and its rows. */
-import { Context } from '../../profiler/context.ts';
+import { Context } from '../../profiler/record/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { createRecorder } from '../../profiler/recorder.ts';
-import { createRedactor } from '../../profiler/redact.ts';
-import type { Presentation } from '../../profiler/rows.ts';
+import { createRecorder } from '../../profiler/record/recorder.ts';
+import { createRedactor } from '../../profiler/masking/redact.ts';
+import type { Presentation } from '../../profiler/read/rows.ts';
 
 export interface ShownPanel<Data> {
   data: Data | null;

@@ -3,7 +3,7 @@ import type { ExceptionData, ThrownRecord } from '../../panels/exception/data.ts
 import type { RoutingData } from '../../panels/routing/data.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { EMPTY_LINK } from '../../profiler/thrown.ts';
+import { EMPTY_LINK } from '../../profiler/record/thrown.ts';
 import { PROFILER_PREFIX, TOKEN_PATTERN } from '../../urls.ts';
 
 /** The error that this page answers comes first; other errors of the request follow. */

@@ -1,12 +1,12 @@
 /** State changes: pin, unpin, clear, cpu, full, pause, resume, explain. */
 import { createError } from '../../errors.ts';
-import { pathsOf } from '../../profiler/route-in-full.ts';
+import { pathsOf } from '../../profiler/record/route-in-full.ts';
 import { armCpu } from './cpu-form.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createUnknownTokenError, formToken, requireFormProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
-import type { KeptPlans } from '../../profiler/query-plan.ts';
+import type { KeptPlans } from '../../profiler/read/query-plan.ts';
 import { urls } from '../../urls.ts';
 
 export function createActionsController(

@@ -2,7 +2,7 @@
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 import { requireProfile } from './require-profile.ts';
-import { createPageNotFound } from './route-errors.ts';
+import { createPageNotFound } from './routes/route-errors.ts';
 
 const FOR_A_YEAR = 'public, max-age=31536000, immutable';
 /** Pages of other origins load the toolbar as a script, without an Origin header; it holds no data. */

@@ -1,17 +1,17 @@
 /** The part of the overview that no panel recorded: findings with their fix, and the usual figures of its route. */
 import { dataOf } from '../../panels/shared/panel-data.ts';
-import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/finding.ts';
-import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/read/finding.ts';
+import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
 import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { RoutePercentiles } from '../../profiler/route-summary.ts';
-import type { Row } from '../../profiler/rows.ts';
+import type { RoutePercentiles } from '../../profiler/store/route-summary.ts';
+import type { Row } from '../../profiler/read/rows.ts';
 import { inTurns } from '../../profiler/turns.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import type { PageServices } from './page-services.ts';
 import { OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { readStarted } from './started.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 
 const FEWEST_TIMES = 5;
 const RECENT = 100;

@@ -1,7 +1,7 @@
 /** Reports of the toolbar, checked strictly: known names only, with numbers, a few known words, or texts of a limited length. */
 import { createError } from '../../errors.ts';
-import type { BrowserTiming } from '../../profiler/browser-timing.ts';
-import { BROWSER_KINDS, type BrowserKind } from '../../profiler/browser-report.ts';
+import type { BrowserTiming } from '../../profiler/read/browser-timing.ts';
+import { BROWSER_KINDS, type BrowserKind } from '../../profiler/read/browser-report.ts';
 import { TOKEN_PATTERN } from '../../urls.ts';
 import { isRecord } from '../../profiler/json.ts';
 

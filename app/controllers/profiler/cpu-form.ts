@@ -1,6 +1,6 @@
 /** The form that lets the next request to the address of a profile be sampled. */
 import { createError } from '../../errors.ts';
-import type { CpuSampler } from '../../profiler/cpu-samples.ts';
+import type { CpuSampler } from '../../profiler/record/cpu-samples.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 

@@ -7,8 +7,8 @@ import { isHindsightError } from '../../errors.ts';
 import { isProfilerTarget, isToolbarRequest, TOOLBAR_HEADER, urls } from '../../urls.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { addVary, createRespond, JSON_TYPE, redirect } from './respond.ts';
-import { createMethodNotAllowed, createPageNotFound, splitTarget } from './route-errors.ts';
-import { MASKED } from '../../profiler/redact.ts';
+import { createMethodNotAllowed, createPageNotFound, splitTarget } from './routes/route-errors.ts';
+import { MASKED } from '../../profiler/masking/redact.ts';
 
 /**
  * CORS (Fetch, 3.2) for the few addresses that the toolbar needs, granted to the configured front ends only. It allows credentials, because the

@@ -1,12 +1,12 @@
 /** A profile as one file that opens without a server: `/_profiler/<token>.html`. */
 import type { BesideProfile } from '../../profiler/panel.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 import { childrenOf, readBeside } from './beside-profile.ts';
 import { attachment, createRespond, HTML } from './respond.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
 import { endingOf, hasContent, menuOf, OVERVIEW, readShown, type ShownProfile } from './profile-model.ts';
-import { replayMarkOf } from './replay-profile.ts';
+import { replayMarkOf } from './replay/replay-profile.ts';
 import { requireProfile } from './require-profile.ts';
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '../../view-helpers/safe-html.ts';

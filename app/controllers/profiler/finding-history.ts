@@ -1,7 +1,7 @@
 /** How often other requests to its route had the findings of a profile. */
-import type { Finding, FindingHistory } from '../../profiler/finding.ts';
+import type { Finding, FindingHistory } from '../../profiler/read/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
+import { MARKS_KEPT, type ProfileIndex } from '../../profiler/store/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
 const LOOKED_AT = 50;

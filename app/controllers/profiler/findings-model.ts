@@ -1,6 +1,6 @@
 /** The findings at the head of a profile: the worst ones, the rest folded, and an explanation of each rule. */
-import type { Finding, ReadFinding } from '../../profiler/finding.ts';
-import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import type { Finding, ReadFinding } from '../../profiler/read/finding.ts';
+import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
 const SHOWN = 5;

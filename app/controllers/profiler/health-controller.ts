@@ -1,6 +1,6 @@
 /** The profiles that this process stored, lost and still buffers, as page, JSON or Markdown. */
 import type { Health } from '../../profiler/health.ts';
-import type { LedgerCounts } from '../../profiler/ledger.ts';
+import type { LedgerCounts } from '../../profiler/record/ledger.ts';
 import { urls } from '../../urls.ts';
 import { blocks, code, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { createAnswers, type Forms, jsonForm } from './respond.ts';

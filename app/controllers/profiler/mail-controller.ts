@@ -3,7 +3,7 @@ import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, HTML } from './respond.ts';
-import { createPageNotFound } from './route-errors.ts';
+import { createPageNotFound } from './routes/route-errors.ts';
 
 /** Somebody else may have written the mail: `sandbox` gives it an origin of its own. */
 const POLICY =

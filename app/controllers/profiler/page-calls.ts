@@ -1,11 +1,11 @@
 /** The calls of a page for the toolbar, found by one bounded search over index rows, with the rules of visits.ts. */
 import type { Profile } from '../../profiler/profile.ts';
-import { indexOf, type ProfileIndex } from '../../profiler/profile-index.ts';
-import type { Profiles } from '../../profiler/profiles.ts';
-import { shorten } from '../../profiler/span.ts';
+import { indexOf, type ProfileIndex } from '../../profiler/store/profile-index.ts';
+import type { Profiles } from '../../profiler/read/profiles.ts';
+import { shorten } from '../../profiler/read/span.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 import { urls } from '../../urls.ts';
-import { fetchesOf } from './visits.ts';
+import { fetchesOf } from './list/visits.ts';
 
 export type Tone = 'plain' | 'warn' | 'bad';
 

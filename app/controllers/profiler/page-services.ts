@@ -1,22 +1,22 @@
 /** The services of the controllers, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { LocateFrontEnd } from '../../profiler/browser-report.ts';
-import type { CpuSampler } from '../../profiler/cpu-samples.ts';
-import type { ValueReader } from '../../profiler/values.ts';
+import type { LocateFrontEnd } from '../../profiler/read/browser-report.ts';
+import type { CpuSampler } from '../../profiler/record/cpu-samples.ts';
+import type { ValueReader } from '../../profiler/record/values.ts';
 import type { ExportedBy } from '../../export/otlp-model.ts';
-import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
 import type { Health } from '../../profiler/health.ts';
-import type { EndedProcess } from '../../profiler/process-end.ts';
+import type { EndedProcess } from '../../profiler/record/process-end.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import type { RecordedPlans } from '../../profiler/query-plan.ts';
-import type { Profiles } from '../../profiler/profiles.ts';
-import type { SourceExcerpt } from '../../profiler/thrown.ts';
-import type { Recording } from '../../profiler/recording.ts';
-import type { RouteInFull } from '../../profiler/route-in-full.ts';
+import type { RecordedPlans } from '../../profiler/read/query-plan.ts';
+import type { Profiles } from '../../profiler/read/profiles.ts';
+import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
+import type { Recording } from '../../profiler/record/recording.ts';
+import type { RouteInFull } from '../../profiler/record/route-in-full.ts';
 import type { RenderPage } from '../../render/render-page.ts';
 import type { Assets } from './assets.ts';
-import type { Live } from './live.ts';
+import type { Live } from './list/live.ts';
 
 export interface ShownSource {
   excerpt: SourceExcerpt;

@@ -1,8 +1,8 @@
 /** One panel of a profile -> its page: its own view, its rows, its empty state, or an error. */
-import { isWork } from '../../profiler/context.ts';
+import { isWork } from '../../profiler/record/context.ts';
 import type { EmptyState, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { howToRecordInFull, WHY_SUMMARY } from '../../profiler/recording-limit.ts';
+import { howToRecordInFull, WHY_SUMMARY } from '../../profiler/record/recording-limit.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsPage } from '../../render/rows-page.ts';
 import { messageOf } from '../../errors.ts';

@@ -2,22 +2,22 @@
 import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { childrenOf, enoughTimes, readBeside } from './beside-profile.ts';
-import { readPanelName } from './filters.ts';
+import { readPanelName } from './list/filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { defaultPanel, droppedTexts, menuOf, OVERVIEW, readShown, titleOf } from './profile-model.ts';
-import { replayMarkOf } from './replay-profile.ts';
+import { replayMarkOf } from './replay/replay-profile.ts';
 import { findRedirects } from './redirects.ts';
 import { createUnknownTokenError, requireProfile } from './require-profile.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 import { readValuesForm } from './values-form.ts';
 import { createAnswers } from './respond.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { pathsOf } from '../../profiler/route-in-full.ts';
-import type { ProfileQuery } from '../../profiler/storage.ts';
+import { pathsOf } from '../../profiler/record/route-in-full.ts';
+import type { ProfileQuery } from '../../profiler/store/storage.ts';
 
 const SECOND = 1000;
 

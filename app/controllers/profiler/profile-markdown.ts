@@ -1,12 +1,12 @@
 /** A profile as Markdown, for an issue, a chat or a program. Stored text is already masked; here it is escaped. */
 import { dataOf } from '../../panels/shared/panel-data.ts';
-import type { FixCode } from '../../profiler/finding.ts';
+import type { FixCode } from '../../profiler/read/finding.ts';
 import type { Panel, PanelPage, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { blocks, code, fence, heading, pairs, prose } from '../../view-helpers/markdown.ts';
 import { presentPanel } from '../../render/present-panel.ts';
-import type { Section } from '../../profiler/rows.ts';
+import type { Section } from '../../profiler/read/rows.ts';
 import { rowsMarkdown, sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyText } from '../../view-helpers/history.ts';
 import { count, durationText, timestampText } from '../../view-helpers/numbers.ts';

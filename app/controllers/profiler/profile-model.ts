@@ -1,10 +1,10 @@
 /** What pages and files of a profile have in common: its panels and findings, the menu with summaries, the title. */
-import { isWork } from '../../profiler/context.ts';
+import { isWork } from '../../profiler/record/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
-import { shorten } from '../../profiler/span.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
+import type { FoundProfile } from '../../profiler/read/profiles.ts';
+import { shorten } from '../../profiler/read/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { withHistory } from './finding-history.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';

@@ -1,9 +1,9 @@
 /** The requests before and after a profile in a chain of redirects, found with the rules of visits.ts. */
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { Profiles } from '../../profiler/profiles.ts';
-import { FOLLOWED_WITHIN } from './visits.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
+import type { Profiles } from '../../profiler/read/profiles.ts';
+import { FOLLOWED_WITHIN } from './list/visits.ts';
 
 const LONGEST = 60_000;
 const MOST_ROWS = 50;

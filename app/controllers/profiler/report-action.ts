@@ -11,11 +11,11 @@ import {
   type BrowserFrame,
   codeBefore,
   MOST_BROWSER_FACTS,
-} from '../../profiler/browser-report.ts';
+} from '../../profiler/read/browser-report.ts';
 import { mediaTypeOf } from '../../profiler/http-text.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import { namedHeader } from '../../profiler/raw-headers.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { type PageReport, readReport, type ReportedCall, type ReportedItem } from './browser-report.ts';
 import { readText } from './form-body.ts';

@@ -1,6 +1,6 @@
 /** Profiles that a request names; throws if there is none. */
 import { createError, type HindsightError, isHindsightError } from '../../errors.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { FoundProfile } from '../../profiler/read/profiles.ts';
 import { TOKEN_PATTERN, tokenIn } from '../../urls.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
 

@@ -2,10 +2,10 @@
  * The short Markdown of a profile, about 2,000 tokens: the response, what is wrong with the code that caused it, where the time
  * went. What doesn't fit is left out from the end and named.
  */
-import type { Finding } from '../../profiler/finding.ts';
+import type { Finding } from '../../profiler/read/finding.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
-import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
-import type { RoutePercentiles } from '../../profiler/route-summary.ts';
+import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
+import type { RoutePercentiles } from '../../profiler/store/route-summary.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyText } from '../../view-helpers/history.ts';

@@ -4,16 +4,16 @@
  */
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { FoundProfile } from '../../profiler/read/profiles.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import type { Figure, Section } from '../../profiler/rows.ts';
-import type { Thrown } from '../../profiler/thrown.ts';
+import type { Figure, Section } from '../../profiler/read/rows.ts';
+import type { Thrown } from '../../profiler/record/thrown.ts';
 import { framePlace } from '../../view-helpers/frames.ts';
 import { placeKey, sourcePlace } from '../../view-helpers/editor.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsPage } from '../../render/rows-page.ts';
 import type { PageAction, PageServices } from './page-services.ts';
-import { createPageNotFound } from './route-errors.ts';
+import { createPageNotFound } from './routes/route-errors.ts';
 import { requireProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 

@@ -1,9 +1,9 @@
 /** Profiles that a request started: its jobs, events and commands, and calls to applications of the same storage, with their outcome. */
 import { dataOf } from '../../panels/shared/panel-data.ts';
-import { isWork } from '../../profiler/context.ts';
+import { isWork } from '../../profiler/record/context.ts';
 import type { StartedProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 

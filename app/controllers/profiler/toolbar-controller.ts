@@ -1,16 +1,16 @@
 /** What the toolbar reads: one request, the calls of its page, and the calls of a front end of another origin. */
 import { createError } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { FoundProfile, Profiles } from '../../profiler/profiles.ts';
-import { readOne } from './filters.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
+import type { FoundProfile, Profiles } from '../../profiler/read/profiles.ts';
+import { readOne } from './list/filters.ts';
 import { findCallsFrom, findPageCalls, pageRowOf } from './page-calls.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { findCameFrom } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 import { createToolbarModel, type RedirectStep } from './toolbar-model.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
 /** Milliseconds between the browser's time of the request and the server's: clock difference, a busy server, a slow lookup. */

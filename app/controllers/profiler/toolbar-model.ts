@@ -1,10 +1,10 @@
 /** A stored profile, already masked -> what the toolbar shows. */
 import { dataOf } from '../../panels/shared/panel-data.ts';
-import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
 import type { Panel, PresentFrom } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
+import type { FoundProfile } from '../../profiler/read/profiles.ts';
 import { type Card, rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';
 import { createFindingsModel } from './findings-model.ts';

@@ -2,10 +2,10 @@
 import type { CallEntry } from '../../panels/http-client/data.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import { namedHeader } from '../../profiler/raw-headers.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
-import { tokenInSpan } from '../../profiler/trace-context.ts';
+import { tokenInSpan } from '../../profiler/record/trace-context.ts';
 import type { PageServices } from './page-services.ts';
 
 interface TraceAround {

@@ -1,12 +1,12 @@
 /** The values where a request failed: what can be asked for on its page, and what came of it. */
 import { createError, messageOf } from '../../errors.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { FoundProfile } from '../../profiler/read/profiles.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { pathsOf } from '../../profiler/route-in-full.ts';
-import type { ValuesAsked, WaitedRoute } from '../../profiler/values.ts';
+import { pathsOf } from '../../profiler/record/route-in-full.ts';
+import type { ValuesAsked, WaitedRoute } from '../../profiler/record/values.ts';
 import type { PageServices } from './page-services.ts';
-import { isSafe } from './replay-request.ts';
+import { isSafe } from './replay/replay-request.ts';
 
 type Services = Pick<PageServices, 'profiles' | 'values' | 'replay'>;
 

@@ -1,7 +1,7 @@
 /** Who sent a request: its user, or the header by which a gateway names one. */
 import type { KeptRequest } from '../../panels/request/data.ts';
 import { leavesOf } from '../../panels/shared/json-leaves.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import { PRIMARY } from './queries.ts';
 
 /** Request headers by which a gateway says whose the request is. */

@@ -1,6 +1,6 @@
 /** Helpers of rules that read the HTTP client panel. */
 import { leavesOf, parseBeginning } from '../../panels/shared/json-leaves.ts';
-import { namedHeader } from '../../profiler/raw-headers.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { type Call, endOf, type Interval } from './kept.ts';
 

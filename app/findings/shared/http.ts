@@ -4,7 +4,7 @@ import type { KeptRouting } from '../../panels/routing/data.ts';
 import { type HeaderStep, layerName } from '../../panels/shared/header-authors.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { RanLayer } from '../../panels/shared/ran-layers.ts';
-import type { Finding, FixCode } from '../../profiler/finding.ts';
+import type { Finding, FixCode } from '../../profiler/read/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
 export interface SentHeader {

@@ -4,7 +4,7 @@ import type { ReadStatement } from '../../panels/shared/read-statement.ts';
 import { eachText, pick } from '../../panels/shared/rows.ts';
 import { aboutStatement, labelOfStatement } from '../../panels/shared/about-statement.ts';
 import { isControl, isRead } from '../../panels/shared/statements.ts';
-import type { FindingDraft } from '../../profiler/finding-rule.ts';
+import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
 import type { Kept, Query } from './kept.ts';
 import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';

@@ -3,8 +3,8 @@
  * before, up to where a response was read: `await …`, `.then((data) => …)`, `JSON.parse(xhr.responseText)`, loops, and the arguments of
  * the calling function. Whatever can't be followed is no field of a response.
  */
-import type { BrowserFact, BrowserFrame } from '../../profiler/browser-report.ts';
-import { holdsMark } from '../../profiler/redact-marks.ts';
+import type { BrowserFact, BrowserFrame } from '../../profiler/read/browser-report.ts';
+import { holdsMark } from '../../profiler/masking/redact-marks.ts';
 import { isRecord } from '../../profiler/json.ts';
 import { excerpt } from './wording.ts';
 

@@ -1,6 +1,6 @@
 /** Why a statement failed: the kind of its error with the fix, and the order of locks in a deadlock. */
 import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-touched.ts';
-import type { EarlierRequest } from '../../profiler/finding-rule.ts';
+import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
 import type { Kept, Query } from './kept.ts';
 import { sqlOf } from './queries.ts';
 import { excerpt } from './wording.ts';

@@ -1,7 +1,7 @@
 /** Helpers of rules about time: when work is long, and which work is one wait. */
-import type { RuleBeside } from '../../profiler/finding-rule.ts';
-import type { SpanKind } from '../../profiler/span.ts';
-import { HELD, type TimeLedger, type TimeShare } from '../../profiler/time-ledger.ts';
+import type { RuleBeside } from '../../profiler/read/finding-rule.ts';
+import type { SpanKind } from '../../profiler/read/span.ts';
+import { HELD, type TimeLedger, type TimeShare } from '../../profiler/read/time-ledger.ts';
 import { endOf, type Interval } from './kept.ts';
 import { duration } from './wording.ts';
 

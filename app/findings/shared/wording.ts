@@ -1,5 +1,5 @@
 /** Parts of the sentences of several rules, with numbers formatted as on the pages. */
-import type { FindingDraft } from '../../profiler/finding-rule.ts';
+import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
 import { numberHelpers, durationText, percentText } from '../../view-helpers/numbers.ts';
 
 export const duration = durationText;

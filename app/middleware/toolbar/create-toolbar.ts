@@ -3,7 +3,7 @@
  * its place, and for replacing `write` and `end` of a response by wrappers that stay the outermost.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Context } from '../../profiler/context.ts';
+import type { Context } from '../../profiler/record/context.ts';
 import { asksForDocument } from './eligible.ts';
 import { createInsertion, type Insertion } from './insertion.ts';
 import { makeTag } from './tag.ts';

@@ -3,7 +3,7 @@
  * application) and `:init` (an application was made).
  */
 import { channel } from 'node:diagnostics_channel';
-import { stackOf } from '../../profiler/express-routers.ts';
+import { stackOf } from '../../profiler/record/express-routers.ts';
 import { allOf, wrapCalls } from './wrap-method.ts';
 
 export interface Registered {

@@ -1,7 +1,7 @@
 /** Sequelize, TypeORM, MikroORM, Mongoose and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
-import { field, isObject } from '../../profiler/safe-read.ts';
+import { field, isObject } from '../../profiler/record/safe-read.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 

@@ -3,7 +3,7 @@
  * statement, so only the outer call is published: it alone learns that a statement can't be prepared.
  */
 import type { LibraryPatch } from '../libraries.ts';
-import { type SqliteQuery, sqliteChannels } from '../sqlite.ts';
+import { type SqliteQuery, sqliteChannels } from '../databases/sqlite.ts';
 import { traceSync, tracedCallback } from './trace.ts';
 import { allOf, wrapCalls, wrapMethod } from './wrap-method.ts';
 

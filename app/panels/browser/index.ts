@@ -1,5 +1,5 @@
-import type { BrowserCode, BrowserFact } from '../../profiler/browser-report.ts';
-import type { Block, Detail, Row } from '../../profiler/rows.ts';
+import type { BrowserCode, BrowserFact } from '../../profiler/read/browser-report.ts';
+import type { Block, Detail, Row } from '../../profiler/read/rows.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 
 export type BrowserData = ListData<BrowserFact>;

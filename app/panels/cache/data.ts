@@ -1,4 +1,4 @@
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import type { ListData } from '../shared/list-panel.ts';
 import type { Unkept } from '../shared/unkept.ts';
 

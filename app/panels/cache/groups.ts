@@ -1,6 +1,6 @@
 /** Groups of commands: a loop that reads one key at a time, and a key that is read twice. */
-import { round } from '../../profiler/span.ts';
-import type { Facts } from '../../profiler/facts.ts';
+import { round } from '../../profiler/read/span.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import { totalMs } from '../shared/rows.ts';
 import type { CacheGroup, CacheGroupKind } from './data.ts';
 import { addTo } from '../../profiler/group-by.ts';

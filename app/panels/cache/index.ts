@@ -1,7 +1,7 @@
 /** The panel of Redis: which commands ran, how long each took, and which reads were misses. */
-import { round } from '../../profiler/span.ts';
-import type { Facts } from '../../profiler/facts.ts';
-import type { Section } from '../../profiler/rows.ts';
+import { round } from '../../profiler/read/span.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import type { Section } from '../../profiler/read/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';

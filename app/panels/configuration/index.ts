@@ -3,9 +3,9 @@
  * the Express application are read from its first request. Values are shown only for names on an allow-list; for all others only whether they
  * are set, so that a new setting is not shown by mistake.
  */
-import type { Context } from '../../profiler/context.ts';
+import type { Context } from '../../profiler/record/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { toPlain } from '../../profiler/plain.ts';
+import { toPlain } from '../../profiler/record/plain.ts';
 import type { ConfigurationData, SettingRow } from './data.ts';
 import { presentConfiguration } from './present.ts';
 

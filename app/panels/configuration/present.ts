@@ -1,5 +1,5 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
-import type { Presentation, Row } from '../../profiler/rows.ts';
+import type { Presentation, Row } from '../../profiler/read/rows.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { ConfigurationData, SettingRow } from './data.ts';
 

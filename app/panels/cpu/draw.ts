@@ -1,7 +1,7 @@
 /** The flame graph: callers above, width is time, merged over the request; places in per cent, so that the page scales it. */
-import type { KeptCpu } from '../../profiler/cpu-samples.ts';
+import type { KeptCpu } from '../../profiler/record/cpu-samples.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
-import { type CallNode, callTree, isSampled } from '../../profiler/cpu-tree.ts';
+import { type CallNode, callTree, isSampled } from '../../profiler/read/cpu-tree.ts';
 import { ownFunctions, whereOf } from './present.ts';
 
 const LEAST_SHARE = 0.004;

@@ -1,7 +1,7 @@
 /** The CPU panel: which functions ran during the request, by V8's sampler. Only for requests that were asked for. */
-import type { KeptCpu } from '../../profiler/cpu-samples.ts';
+import type { KeptCpu } from '../../profiler/record/cpu-samples.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { isSampled } from '../../profiler/cpu-tree.ts';
+import { isSampled } from '../../profiler/read/cpu-tree.ts';
 import { drawCpu } from './draw.ts';
 import { presentCpu } from './present.ts';
 import { durationText } from '../../view-helpers/numbers.ts';

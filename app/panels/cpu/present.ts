@@ -1,7 +1,7 @@
-import type { Presentation, Row } from '../../profiler/rows.ts';
-import type { CpuReason, CpuSamples, KeptCpu } from '../../profiler/cpu-samples.ts';
+import type { Presentation, Row } from '../../profiler/read/rows.ts';
+import type { CpuReason, CpuSamples, KeptCpu } from '../../profiler/record/cpu-samples.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
-import { type CallNode, callTree, isSampled } from '../../profiler/cpu-tree.ts';
+import { type CallNode, callTree, isSampled } from '../../profiler/read/cpu-tree.ts';
 
 const TREE_ROWS = 200;
 const LEAST_SHARE = 0.002;

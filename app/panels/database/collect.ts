@@ -2,12 +2,12 @@
  * Facts `query` -> stored data: each statement's text once, bindings named after their columns, so that the recorder masks a password by
  * its column, and source around the lines that loop, are slow or fail.
  */
-import { round } from '../../profiler/span.ts';
-import type { Counted } from '../../profiler/beyond-limit.ts';
-import type { Context } from '../../profiler/context.ts';
-import type { Facts } from '../../profiler/facts.ts';
-import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
-import type { SourceExcerpt } from '../../profiler/thrown.ts';
+import { round } from '../../profiler/read/span.ts';
+import type { Counted } from '../../profiler/record/beyond-limit.ts';
+import type { Context } from '../../profiler/record/context.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import { withRoundedTimes } from '../../profiler/record/recorded-facts.ts';
+import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { isLoop, groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, pick } from '../shared/rows.ts';

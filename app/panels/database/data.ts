@@ -1,5 +1,5 @@
-import type { Facts } from '../../profiler/facts.ts';
-import type { SourceExcerpt } from '../../profiler/thrown.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
 import type { Unkept } from '../shared/unkept.ts';
 import type { GroupKind } from '../shared/query-groups.ts';
 import type { Binding } from '../shared/sql-values.ts';

@@ -1,7 +1,7 @@
 /** Which recorded statements can be explained again, and the statements that do it. */
 import type { Json } from '../../profiler/json.ts';
-import type { StatementToPlan } from '../../profiler/query-plan.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import type { StatementToPlan } from '../../profiler/read/query-plan.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { hexOf, isWholeBinding } from '../shared/sql-values.ts';

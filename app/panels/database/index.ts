@@ -8,7 +8,7 @@ import { type Collecting, collectQueries } from './collect.ts';
 import type { DatabaseData, KeptDatabase, DatabaseQuery } from './data.ts';
 import { drawQueries } from './cards.ts';
 import { presentQueries } from './present.ts';
-import { lasting, SHORTEST_WAIT_MS, type SpanDraft, type SpanPart } from '../../profiler/span.ts';
+import { lasting, SHORTEST_WAIT_MS, type SpanDraft, type SpanPart } from '../../profiler/read/span.ts';
 import { unkeptSpans } from '../shared/unkept.ts';
 
 /** The wait for a lock, then what is left; undefined if it waited for none. */

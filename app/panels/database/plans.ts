@@ -2,7 +2,7 @@
  * Query plans of slow statements: a tree with each node's share of the cost, and what stands out, in sentences. They are late
  * facts beside the profile (app/profiler/query-plan.ts); values are put in place from the profile's own, masked bindings.
  */
-import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
+import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/read/query-plan.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseData, DatabaseQuery } from './data.ts';
 import { LARGE_TABLE, wastefulScan } from '../shared/wasteful-scan.ts';

@@ -1,5 +1,5 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
-import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
+import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import { loopPlace, timesOf } from '../shared/query-groups.ts';

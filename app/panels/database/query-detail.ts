@@ -1,5 +1,5 @@
 /** The detail of a query: its statement with its values, the requests it waited for, its line, its plan. */
-import type { Block, BlockLine, Detail } from '../../profiler/rows.ts';
+import type { Block, BlockLine, Detail } from '../../profiler/read/rows.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';

@@ -1,6 +1,6 @@
-import type { ErrorFact } from '../../profiler/facts.ts';
-import type { Thrown } from '../../profiler/thrown.ts';
-import type { ValuesRecord } from '../../profiler/values.ts';
+import type { ErrorFact } from '../../profiler/record/facts.ts';
+import type { Thrown } from '../../profiler/record/thrown.ts';
+import type { ValuesRecord } from '../../profiler/record/values.ts';
 import type { SourcePlace } from './place.ts';
 
 export interface LayerPlace {

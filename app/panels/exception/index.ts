@@ -2,12 +2,12 @@
  * The exception panel: everything thrown while a request was handled, or in its work after the response, with the request's last log
  * lines. The injected describer runs once per error: the error page and the final profile share its result.
  */
-import type { Context } from '../../profiler/context.ts';
-import type { ErrorFact } from '../../profiler/facts.ts';
+import type { Context } from '../../profiler/record/context.ts';
+import type { ErrorFact } from '../../profiler/record/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import type { Thrown } from '../../profiler/thrown.ts';
-import { truncateText } from '../../profiler/plain.ts';
-import type { Stop, ValuesRecord } from '../../profiler/values.ts';
+import type { Thrown } from '../../profiler/record/thrown.ts';
+import { truncateText } from '../../profiler/record/plain.ts';
+import type { Stop, ValuesRecord } from '../../profiler/record/values.ts';
 import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
 import { findPlace } from './place.ts';
 import { presentException } from './present.ts';

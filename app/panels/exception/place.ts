@@ -1,5 +1,5 @@
 /** The place of an error: the frame of the developer's own code that is nearest to its origin. */
-import type { Thrown, ThrownFrame } from '../../profiler/thrown.ts';
+import type { Thrown, ThrownFrame } from '../../profiler/record/thrown.ts';
 
 export interface SourcePlace {
   link: number;

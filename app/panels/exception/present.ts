@@ -1,12 +1,12 @@
 /** Thrown errors as rows: the place, the cause chain with its stacks, properties, the stack trace, the request's last log lines. */
 import type { Json } from '../../profiler/json.ts';
-import type { Detail, Presentation, Row, Section } from '../../profiler/rows.ts';
-import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
+import type { Detail, Presentation, Row, Section } from '../../profiler/read/rows.ts';
+import type { Thrown, ThrownLink } from '../../profiler/record/thrown.ts';
 import { framePlace, headline, propertyRows, traceLines } from '../../view-helpers/frames.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText, excerptLines } from '../../view-helpers/source.ts';
 import { valueHelpers, valueText } from '../../view-helpers/values.ts';
-import type { Swallowed, ValuesRecord } from '../../profiler/values.ts';
+import type { Swallowed, ValuesRecord } from '../../profiler/record/values.ts';
 import type { ExceptionData, ThrownRecord } from './data.ts';
 import { nameOfPlace, type SourcePlace } from './place.ts';
 

@@ -1,7 +1,7 @@
 /** The error that a 5xx contains: many frameworks catch errors and respond with their stack, without logging them or passing them on. */
-import type { ResponseFact } from '../../profiler/facts.ts';
+import type { ResponseFact } from '../../profiler/record/facts.ts';
 import { decodePreview } from '../../profiler/http-text.ts';
-import { rawHeader } from '../../profiler/raw-headers.ts';
+import { rawHeader } from '../../profiler/record/raw-headers.ts';
 
 const IN_JSON = '\\n    at ';
 const FRAME = /^\s*at .*(?::\d+:\d+\)?| \(<anonymous>\))\s*$/;

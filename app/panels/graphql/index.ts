@@ -1,6 +1,6 @@
-import type { Facts } from '../../profiler/facts.ts';
-import type { Row } from '../../profiler/rows.ts';
-import { shorten } from '../../profiler/span.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import type { Row } from '../../profiler/read/rows.ts';
+import { shorten } from '../../profiler/read/span.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 import { totalMs } from '../shared/rows.ts';
 

@@ -1,5 +1,5 @@
-import type { Facts } from '../../profiler/facts.ts';
-import type { NamedValue } from '../../profiler/raw-headers.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import type { NamedValue } from '../../profiler/record/raw-headers.ts';
 import type { Unkept } from '../shared/unkept.ts';
 
 export interface CallBodyEntry {

@@ -1,6 +1,6 @@
 /** Calls that belong together: retries, repeats, loops; and which call followed whose redirect. */
 import type { CallEntry } from './data.ts';
-import { namedHeader } from '../../profiler/raw-headers.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { addTo } from '../../profiler/group-by.ts';
 

@@ -7,12 +7,12 @@ import {
   shorten,
   type SpanDraft,
   type SpanPart,
-} from '../../profiler/span.ts';
-import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
-import type { Context } from '../../profiler/context.ts';
-import type { Facts } from '../../profiler/facts.ts';
+} from '../../profiler/read/span.ts';
+import { withRoundedTimes } from '../../profiler/record/recorded-facts.ts';
+import type { Context } from '../../profiler/record/context.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
+import { pairHeaders, rawHeader } from '../../profiler/record/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import { addTo } from '../../profiler/group-by.ts';

@@ -1,9 +1,9 @@
-import { namedHeader } from '../../profiler/raw-headers.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { STATUS_CODES } from 'node:http';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Detail, Presentation, Row } from '../../profiler/rows.ts';
+import type { Detail, Presentation, Row } from '../../profiler/read/rows.ts';
 import { bytesText, durationText } from '../../view-helpers/numbers.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
@@ -12,7 +12,7 @@ import { hasFailed } from '../shared/failed-call.ts';
 import { type CallGroup, groupCalls, redirectsOf } from './groups.ts';
 import { compareResponses, indented } from './responses.ts';
 import { totalMs } from '../shared/rows.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import { shellQuote } from '../shared/shell.ts';
 
 /** Set by the HTTP client; curl sets its own. */

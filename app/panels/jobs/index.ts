@@ -1,7 +1,7 @@
 /** The panel of jobs: those that the request added, or the one that the profile is about. */
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import type { Json } from '../../profiler/json.ts';
-import type { Block, Section } from '../../profiler/rows.ts';
+import type { Block, Section } from '../../profiler/read/rows.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 
 function json(value: Json): Block {

@@ -1,4 +1,4 @@
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 
 type LogFact = Facts['log'];
 

@@ -1,4 +1,4 @@
-import type { Detail, Figure, Presentation, Row } from '../../profiler/rows.ts';
+import type { Detail, Figure, Presentation, Row } from '../../profiler/read/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { LEVELS, LEVEL_TITLES, type LogEntry, type LogsData, totalOf } from './data.ts';
 import { readStack, takeStack } from './stack.ts';

@@ -1,6 +1,6 @@
 /** The stack of a logged error -> frames, as the error page lists them. */
 import { isRecord, type Json } from '../../profiler/json.ts';
-import type { FrameKind, ThrownFrame } from '../../profiler/thrown.ts';
+import type { FrameKind, ThrownFrame } from '../../profiler/record/thrown.ts';
 
 const LONGEST_LINE = 1200;
 const MOST_FRAMES = 30;

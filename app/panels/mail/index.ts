@@ -1,6 +1,6 @@
 /** The panel of mails: who got what, by which transport, and how it went. */
-import type { Facts } from '../../profiler/facts.ts';
-import type { Row } from '../../profiler/rows.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import type { Row } from '../../profiler/read/rows.ts';
 import { bytesText } from '../../view-helpers/numbers.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 

@@ -2,13 +2,13 @@
 import type { BesideProfile } from '../../profiler/panel.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Field, Row } from '../../profiler/rows.ts';
+import type { Field, Row } from '../../profiler/read/rows.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseQuery } from '../database/data.ts';
 import type { CallBodyEntry } from '../http-client/data.ts';
-import { namedHeader, type NamedValue } from '../../profiler/raw-headers.ts';
+import { namedHeader, type NamedValue } from '../../profiler/record/raw-headers.ts';
 import { foundRows } from '../shared/found-rows.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';

@@ -1,8 +1,8 @@
 /** The rail beside a request: profiles that it started, differences from its route, requests that ran at the same time. */
-import type { EarlierRequest } from '../../profiler/finding-rule.ts';
+import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Row, Section } from '../../profiler/rows.ts';
+import type { Row, Section } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { type Overlap, overlapsOf } from '../shared/overlap.ts';

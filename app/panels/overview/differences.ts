@@ -1,5 +1,5 @@
 /** Differences between a request and the others of its route: work, fields and headers. Silent with fewer than five others. */
-import type { RouteAround } from '../../profiler/finding-rule.ts';
+import type { RouteAround } from '../../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';

@@ -7,7 +7,7 @@ import { legendOf, outsideTexts, timelineOf } from '../shared/timeline-data.ts';
 import { besideSections } from './beside.ts';
 import { overviewOf, overviewSteps, presentOverview } from './present.ts';
 import { type OverviewData, ranOf } from './ran.ts';
-import type { SummaryFacts } from '../../profiler/profile-index.ts';
+import type { SummaryFacts } from '../../profiler/store/profile-index.ts';
 import { workOf } from './work.ts';
 
 /** Findings shown; a fold that hides a single one would be as long as it. */

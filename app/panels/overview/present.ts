@@ -1,8 +1,8 @@
 /** The overview: one model, from which page, Markdown, JSON and agents have the same rows. */
-import type { ExplainedFinding } from '../../profiler/finding.ts';
+import type { ExplainedFinding } from '../../profiler/read/finding.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
+import type { Field, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import { atOnce, type Steps } from '../../profiler/turns.ts';
 import { valueText } from '../../view-helpers/amount.ts';
 import { historyText } from '../../view-helpers/history.ts';
@@ -10,7 +10,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { besideSections } from './beside.ts';
 import { type Difference, type Differences, differencesOf } from './differences.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
-import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
+import { WHY_SUMMARY } from '../../profiler/record/recording-limit.ts';
 import { summarySections } from './summary.ts';
 import { type WorkRow, workOf } from './work.ts';
 import { NOBODY, type OverviewData, type Ran } from './ran.ts';

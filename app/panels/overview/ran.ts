@@ -3,9 +3,9 @@ import type { Profile } from '../../profiler/profile.ts';
 import { layerName } from '../shared/header-authors.ts';
 import { headersAtMsOf, layersOf } from '../shared/kept-panels.ts';
 import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
-import type { Tone } from '../../profiler/rows.ts';
+import type { Tone } from '../../profiler/read/rows.ts';
 import { dataOf } from '../shared/panel-data.ts';
-import type { SummaryFacts } from '../../profiler/profile-index.ts';
+import type { SummaryFacts } from '../../profiler/store/profile-index.ts';
 
 export interface NamedLayer {
   name: string;

@@ -1,6 +1,6 @@
 /** Work that repeats is one step, at its first run, with the marks of the row that sums it up, and what differed from run to run. */
 import { addTo } from '../../profiler/group-by.ts';
-import type { Field } from '../../profiler/rows.ts';
+import type { Field } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';

@@ -1,6 +1,6 @@
 /** The response: its status and sender, the headers that decide about caching and cookies, the shape of the body. */
 import type { Profile } from '../../profiler/profile.ts';
-import type { Block } from '../../profiler/rows.ts';
+import type { Block } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';

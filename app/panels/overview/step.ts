@@ -1,5 +1,5 @@
 /** A step of a request, as a row with its time and its line. */
-import type { Field, Row } from '../../profiler/rows.ts';
+import type { Field, Row } from '../../profiler/read/rows.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';

@@ -1,9 +1,9 @@
 /** A request of which only a summary was recorded: why, what is known of it, and how to record it in full. */
-import { isWork } from '../../profiler/context.ts';
+import { isWork } from '../../profiler/record/context.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { howToRecordInFull } from '../../profiler/recording-limit.ts';
-import type { Row, Section } from '../../profiler/rows.ts';
-import type { SummaryFacts } from '../../profiler/profile-index.ts';
+import { howToRecordInFull } from '../../profiler/record/recording-limit.ts';
+import type { Row, Section } from '../../profiler/read/rows.ts';
+import type { SummaryFacts } from '../../profiler/store/profile-index.ts';
 import { bytesText, durationText } from '../../view-helpers/numbers.ts';
 
 const NOT_RECORDED =

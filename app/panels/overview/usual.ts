@@ -1,10 +1,10 @@
 /** A request against earlier ones of its route, and the differences. */
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { PercentilePair } from '../../profiler/route-summary.ts';
-import type { Unit } from '../../profiler/rows.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
+import type { PercentilePair } from '../../profiler/store/route-summary.ts';
+import type { Unit } from '../../profiler/read/rows.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { blockedMsOf, queriesOf } from './recorded.ts';
 

@@ -1,8 +1,8 @@
 /** The sentence for a request without findings: the checks that ran, and doubts. */
-import { isWork } from '../../profiler/context.ts';
+import { isWork } from '../../profiler/record/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Row } from '../../profiler/rows.ts';
+import type { Row } from '../../profiler/read/rows.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { isControl, isRead } from '../shared/statements.ts';

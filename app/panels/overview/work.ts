@@ -1,7 +1,7 @@
 /** What failed or took long, as rows on one axis: spans of the timeline, the worst first. The steps below have all of it in its order. */
-import type { Finding } from '../../profiler/finding.ts';
+import type { Finding } from '../../profiler/read/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { SpanKind, SpanPart } from '../../profiler/span.ts';
+import type { SpanKind, SpanPart } from '../../profiler/read/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { loopRows, type TimelineRow } from '../shared/span-rows.ts';
 import { axisOf, type Axis } from '../shared/time-axis.ts';

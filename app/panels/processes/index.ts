@@ -1,5 +1,5 @@
 /** The panel of child processes: their commands and exit codes, and whether the event loop waited for them. */
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 
 type Process = Facts['process'];

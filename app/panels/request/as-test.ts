@@ -3,7 +3,7 @@
  * only, also in comments, so that none of it can run. Credentials are left out; masked values are placeholders.
  */
 import type { Profile } from '../../profiler/profile.ts';
-import { MASK_PATTERN } from '../../profiler/redact.ts';
+import { MASK_PATTERN } from '../../profiler/masking/redact.ts';
 import type { ReceivedBody, RequestPanelData } from './data.ts';
 
 function literal(text: string): string {

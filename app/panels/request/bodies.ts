@@ -1,8 +1,8 @@
 /** Bodies of request and response as rows. */
 import { mediaTypeOf } from '../../profiler/http-text.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { NamedValue } from '../../profiler/raw-headers.ts';
-import type { Block, Row, Section } from '../../profiler/rows.ts';
+import type { NamedValue } from '../../profiler/record/raw-headers.ts';
+import type { Block, Row, Section } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText } from '../../view-helpers/numbers.ts';
 import { leavesBodyOut } from './curl.ts';

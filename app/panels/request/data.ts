@@ -1,7 +1,7 @@
-import type { Facts, RefusedWrite, ResponseFact, UploadedFile } from '../../profiler/facts.ts';
+import type { Facts, RefusedWrite, ResponseFact, UploadedFile } from '../../profiler/record/facts.ts';
 import type { Json } from '../../profiler/json.ts';
-import type { ParsedBody } from '../../profiler/parsed-body.ts';
-import type { NamedValue } from '../../profiler/raw-headers.ts';
+import type { ParsedBody } from '../../profiler/record/parsed-body.ts';
+import type { NamedValue } from '../../profiler/record/raw-headers.ts';
 import type { HeaderAuthors, NamedAuthors } from '../shared/header-authors.ts';
 import type { SessionAndUser } from './session-and-user.ts';
 import type { TokenTimes } from './token-times.ts';

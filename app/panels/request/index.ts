@@ -3,13 +3,13 @@
  * which the recorder masks by name. Values of cookies are not recorded, and multipart bodies
  * only as parsed: both contain secrets under names that no rule knows, and raw text would show what the rows hide.
  */
-import { round } from '../../profiler/span.ts';
-import type { Context } from '../../profiler/context.ts';
-import type { BodyFact, RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
+import { round } from '../../profiler/read/span.ts';
+import type { Context } from '../../profiler/record/context.ts';
+import type { BodyFact, RequestFact, ResponseFact, RouteFact } from '../../profiler/record/facts.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { parsedBodyOf } from '../../profiler/parsed-body.ts';
-import { toPlain } from '../../profiler/plain.ts';
-import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
+import { parsedBodyOf } from '../../profiler/record/parsed-body.ts';
+import { toPlain } from '../../profiler/record/plain.ts';
+import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/record/raw-headers.ts';
 import type { KeptRequest, ReceivedBody, RequestPanelData, Response } from './data.ts';
 import { decodePreview, storedText } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';

@@ -1,6 +1,6 @@
 import type { EmptyState, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Figure, Presentation, Row, Section } from '../../profiler/rows.ts';
+import type { Figure, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import { authorsText } from '../shared/header-authors.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText } from '../../view-helpers/numbers.ts';

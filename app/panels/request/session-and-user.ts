@@ -4,11 +4,11 @@
  * property is an accessor (cookie-session), reading it could create or save a session, so only its name is recorded.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { RequestFact } from '../../profiler/facts.ts';
+import type { RequestFact } from '../../profiler/record/facts.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
-import { pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
-import { MASKED } from '../../profiler/redact.ts';
-import { plainPropertyOf } from '../../profiler/session-of.ts';
+import { pairHeaders, rawHeader } from '../../profiler/record/raw-headers.ts';
+import { MASKED } from '../../profiler/masking/redact.ts';
+import { plainPropertyOf } from '../../profiler/record/session-of.ts';
 
 export interface SessionAndUser {
   session?: Json;

@@ -1,6 +1,6 @@
 /** `exp` and `iat` of the JSON Web Tokens that a request sent: two numbers of each, and nothing else of it. */
 import { isRecord } from '../../profiler/json.ts';
-import type { NamedValue } from '../../profiler/raw-headers.ts';
+import type { NamedValue } from '../../profiler/record/raw-headers.ts';
 
 export interface TokenTimes {
   carrier: string | null;

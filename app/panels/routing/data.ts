@@ -1,4 +1,4 @@
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { RanLayer } from '../shared/ran-layers.ts';
 import type { NearReason } from './reasons.ts';

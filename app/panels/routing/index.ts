@@ -3,10 +3,10 @@
  * reason each; all profiles share the table of routes. Derived: the trace, and why each route did not match; nothing is matched again. The
  * page of a 404 shows the same data.
  */
-import type { Context } from '../../profiler/context.ts';
-import type { Facts } from '../../profiler/facts.ts';
+import type { Context } from '../../profiler/record/context.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { truncateText, toPlain } from '../../profiler/plain.ts';
+import { truncateText, toPlain } from '../../profiler/record/plain.ts';
 import type { Asked, KeptRouting, NearGroup, RouteGroup, RoutingData, SharedRoutes } from './data.ts';
 import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
@@ -14,7 +14,7 @@ import { buildTrace } from './trace.ts';
 import { headersAtMsOf, headersByLayer } from '../shared/kept-panels.ts';
 import { ranLayer, type RanLayer } from '../shared/ran-layers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
-import { type SpanDraft, shorten } from '../../profiler/span.ts';
+import { type SpanDraft, shorten } from '../../profiler/read/span.ts';
 
 /** A layer lasts until the next one starts, a router until its last layer ends. */
 function lastsUntil(layer: RanLayer, totalMs: number): number {

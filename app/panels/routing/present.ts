@@ -1,4 +1,4 @@
-import type { Figure, Presentation, Row, Section } from '../../profiler/rows.ts';
+import type { Figure, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import type { RouteGroup, RoutingData, TraceRow } from './data.ts';
 
 function leadOf({ route, allow, secondTry, redirect }: RoutingData): string[] {

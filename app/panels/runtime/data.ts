@@ -1,5 +1,5 @@
-import type { OwnWork } from '../../profiler/context.ts';
-import type { Facts } from '../../profiler/facts.ts';
+import type { OwnWork } from '../../profiler/record/context.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 
 type RuntimeReading = ReturnType<Facts['runtime']['read']>;
 

@@ -1,8 +1,8 @@
 /** The panel of the process: CPU, event loop, garbage collection and memory while the request ran. */
-import { round } from '../../profiler/span.ts';
-import type { Context } from '../../profiler/context.ts';
+import { round } from '../../profiler/read/span.ts';
+import type { Context } from '../../profiler/record/context.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
+import { withRoundedTimes } from '../../profiler/record/recorded-facts.ts';
 import type { KeptRuntime, OwnTime, RuntimeData } from './data.ts';
 import { presentRuntime } from './present.ts';
 import { outsideSpans, processSpans } from './spans.ts';

@@ -1,6 +1,6 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Presentation, Row } from '../../profiler/rows.ts';
+import type { Presentation, Row } from '../../profiler/read/rows.ts';
 import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
 import { timeFigure } from '../shared/timeline-data.ts';
 import type { RuntimeData } from './data.ts';

@@ -1,4 +1,4 @@
-import { shorten, type SpanDraft } from '../../profiler/span.ts';
+import { shorten, type SpanDraft } from '../../profiler/read/span.ts';
 import { timerName } from '../shared/timer-name.ts';
 import type { BlockedTime, KeptRuntime } from './data.ts';
 

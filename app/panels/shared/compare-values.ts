@@ -2,7 +2,7 @@
  * The same field in three places: received, bound to a statement, sent. A pure function of what the panels of the request and the
  * database store. Masked values are compared by their marks, so only names may be said of them.
  */
-import { isMasked } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import type { DatabaseQuery } from '../database/data.ts';
 import type { Response } from '../request/data.ts';
 import { type Leaf, leavesOf, parseBeginning } from './json-leaves.ts';

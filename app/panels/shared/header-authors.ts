@@ -1,5 +1,5 @@
 /** Which layer set, changed or removed which header of a response: concluded from its writes when it is recorded, named when it is read. */
-import type { HeaderWrite, ResponseFact } from '../../profiler/facts.ts';
+import type { HeaderWrite, ResponseFact } from '../../profiler/record/facts.ts';
 import type { RanLayer } from './ran-layers.ts';
 
 type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';

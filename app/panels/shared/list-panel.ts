@@ -1,10 +1,10 @@
 /** A panel of one kind of facts: a list in the order in which they were recorded, with totals and, for work, spans on the timeline. */
-import type { FactName, Facts } from '../../profiler/facts.ts';
+import type { FactName, Facts } from '../../profiler/record/facts.ts';
 import type { EmptyState, Panel, PanelMenu, PresentFrom } from '../../profiler/panel.ts';
 import type { PanelSummary } from '../../profiler/profile.ts';
-import type { FactReader } from '../../profiler/recorded-facts.ts';
-import type { Field, Figure, Presentation, Row, Section } from '../../profiler/rows.ts';
-import { type SpanDraft, shorten, workSpan } from '../../profiler/span.ts';
+import type { FactReader } from '../../profiler/record/recorded-facts.ts';
+import type { Field, Figure, Presentation, Row, Section } from '../../profiler/read/rows.ts';
+import { type SpanDraft, shorten, workSpan } from '../../profiler/read/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { rowsSummary } from '../../render/rows-summary.ts';
 import { totalMs } from './rows.ts';

@@ -1,5 +1,5 @@
 /** Which of the lines that led to a statement loops, as far as the source shows it. */
-import type { SourceExcerpt } from '../../profiler/thrown.ts';
+import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
 
 export type SourceAbove = (place: string) => SourceExcerpt | null;
 

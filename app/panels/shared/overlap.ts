@@ -2,8 +2,8 @@
  * Two requests at once: which rows, keys and locks both touched, in which order, and who wrote over whom. The overview and the findings ask
  * the same function. Silent where texts or times leave it open.
  */
-import type { EarlierRequest } from '../../profiler/finding-rule.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import type { Kept as AllKept } from './panel-data.ts';
 import { receivedBy } from './received.ts';
 import { endOf } from './rows.ts';

@@ -1,5 +1,5 @@
 /** Stored and derived data of panels, by name: how panels, findings and files read each other’s data. */
-import type { KeptCpu } from '../../profiler/cpu-samples.ts';
+import type { KeptCpu } from '../../profiler/record/cpu-samples.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { BrowserData } from '../browser/index.ts';
 import type { CacheData } from '../cache/data.ts';

@@ -1,5 +1,5 @@
 /** Groups of statements: one that a loop repeats, and one that runs twice with the same values. */
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import { givenValue } from './read-statement.ts';
 import { areApart } from './loop-path.ts';
 import { endOf, pick } from './rows.ts';

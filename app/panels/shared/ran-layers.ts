@@ -1,6 +1,6 @@
 /** Layers that ran, as the routing panel stores them; other panels and findings read them, too. */
-import type { Facts } from '../../profiler/facts.ts';
-import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import { withRoundedTimes } from '../../profiler/record/recorded-facts.ts';
 
 export type RanLayer = Omit<Facts['layer'], 'error'>;
 

@@ -1,5 +1,5 @@
 /** The row that a statement reads or writes, as far as its text says: its table, and the values that columns are compared with. */
-import { isMasked } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import { aboutStatement } from './about-statement.ts';
 import { givenValue, type StatementValue } from './read-statement.ts';
 import { type Binding, isWholeBinding } from './sql-values.ts';

@@ -4,10 +4,10 @@
  * statement that is copied. For MySQL they are written as its drivers write them: lists without brackets, objects as assignments, names for `??`.
  * `isWhole` is false if a value was masked, truncated or not recorded; then the statement can't be run.
  */
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
-import { sentJson, UNDEFINED } from '../../profiler/plain.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import { sentJson, UNDEFINED } from '../../profiler/record/plain.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { namedPlaceholders } from './statements.ts';
 

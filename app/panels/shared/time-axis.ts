@@ -1,5 +1,5 @@
 /** The axis of the drawing: the part of the request that it shows, and its round steps. */
-import { endOf } from '../../profiler/span.ts';
+import { endOf } from '../../profiler/read/span.ts';
 import type { TimelineData } from './timeline-data.ts';
 import { type Tick, ticksOf } from '../../view-helpers/ticks.ts';
 

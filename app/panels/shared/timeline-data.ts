@@ -1,8 +1,8 @@
 /** The data of the timeline: rows, and the owner of each millisecond. */
 import type { Profile } from '../../profiler/profile.ts';
-import type { Figure, Row } from '../../profiler/rows.ts';
-import { SPAN_KINDS, type SpanKind, type SpanPart } from '../../profiler/span.ts';
-import type { TimeShare } from '../../profiler/time-ledger.ts';
+import type { Figure, Row } from '../../profiler/read/rows.ts';
+import { SPAN_KINDS, type SpanKind, type SpanPart } from '../../profiler/read/span.ts';
+import type { TimeShare } from '../../profiler/read/time-ledger.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
 

@@ -1,4 +1,4 @@
-import { shorten } from '../../profiler/span.ts';
+import { shorten } from '../../profiler/read/span.ts';
 
 /** `the timer pruneSessions` */
 export function timerName({ name }: { name: string }): string {

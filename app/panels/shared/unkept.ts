@@ -1,6 +1,6 @@
 /** Facts of a panel past the recording limit: count, duration and time. The panel's totals include them. */
-import { round, type SpanDraft, type SpanKind } from '../../profiler/span.ts';
-import type { BeyondFacts, Counted, Stretch } from '../../profiler/beyond-limit.ts';
+import { round, type SpanDraft, type SpanKind } from '../../profiler/read/span.ts';
+import type { BeyondFacts, Counted, Stretch } from '../../profiler/record/beyond-limit.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 export interface Unkept extends Omit<Counted, 'slowestMs'> {

@@ -1,5 +1,5 @@
 /** What a query plan reads for nothing, and which columns its condition compares: an index on them may make it cheaper. */
-import type { PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
+import type { PlanNode, QueryPlan } from '../../profiler/read/query-plan.ts';
 
 const COMPARED =
   /(\w+\(\(?"?[a-z_][\w$]*"?\)?(?:::[\w ]+)?\)|[a-z_][\w$]*|"[^"]+")\)?(?:::[\w ]+(?:\([\d,]+\))?(?:\[\])?)?\s(?:=|<|>|<=|>=)\s/gi;

@@ -1,5 +1,5 @@
 /** The panel of the spans that the application recorded by `profiler.span`. */
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 import { totalMs } from '../shared/rows.ts';
 

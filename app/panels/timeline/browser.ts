@@ -2,10 +2,10 @@
  * Browser timings, drawn with the server's work on one scale. The difference between the two clocks is unknown, so they are joined at the
  * first byte. Its time on the way is unknown, too, so the server's part may have been earlier than drawn, by at most the rest of the wait.
  */
-import { round, type SpanKind } from '../../profiler/span.ts';
+import { round, type SpanKind } from '../../profiler/read/span.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { TimelineData } from '../shared/timeline-data.ts';
-import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
+import type { BrowserTiming, LongTask } from '../../profiler/read/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';

@@ -1,6 +1,6 @@
 /** The work of requests that this one made, below the calls that made them. */
 import type { Profile } from '../../profiler/profile.ts';
-import { endOf } from '../../profiler/span.ts';
+import { endOf } from '../../profiler/read/span.ts';
 import type { Span, TimelineData } from '../shared/timeline-data.ts';
 
 /** Where the called request began, on the axis of this one: as the clocks say, if that is within its call, else in the middle. */

@@ -1,5 +1,5 @@
 /** The timeline page: a part of the axis, and spans filtered by duration, kind and text; the rest is counted. */
-import { endOf, SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
+import { endOf, SPAN_KINDS, type SpanKind } from '../../profiler/read/span.ts';
 import {
   filterName,
   isOfLayer,

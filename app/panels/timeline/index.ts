@@ -4,8 +4,8 @@
  */
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
-import { SPAN_KINDS, shorten, type SpanDraft, type SpanPart, round } from '../../profiler/span.ts';
-import type { TimeLedger } from '../../profiler/time-ledger.ts';
+import { SPAN_KINDS, shorten, type SpanDraft, type SpanPart, round } from '../../profiler/read/span.ts';
+import type { TimeLedger } from '../../profiler/read/time-ledger.ts';
 import type { TimelineData } from '../shared/timeline-data.ts';
 import { drawTimeline } from './draw.ts';
 import { presentTimeline } from './present.ts';

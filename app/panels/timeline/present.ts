@@ -1,6 +1,6 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
-import type { Figure, Presentation, Section } from '../../profiler/rows.ts';
-import { SPAN_KINDS } from '../../profiler/span.ts';
+import type { Figure, Presentation, Section } from '../../profiler/read/rows.ts';
+import { SPAN_KINDS } from '../../profiler/read/span.ts';
 import { type BrowserView, browserView } from './browser.ts';
 import { outsideNote, shareRow, type TimelineData } from '../shared/timeline-data.ts';
 

@@ -1,6 +1,6 @@
 /** Spans of the ledger in reading order: children follow their parent, in the order of their start. */
-import { round, type SpanDraft } from '../../profiler/span.ts';
-import { layerAt, OUTSIDE, type TimeLedger } from '../../profiler/time-ledger.ts';
+import { round, type SpanDraft } from '../../profiler/read/span.ts';
+import { layerAt, OUTSIDE, type TimeLedger } from '../../profiler/read/time-ledger.ts';
 import type { Span } from '../shared/timeline-data.ts';
 import { addTo } from '../../profiler/group-by.ts';
 

@@ -1,5 +1,5 @@
 import type { Unkept } from '../shared/unkept.ts';
-import type { Facts } from '../../profiler/facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 
 type ViewFact = Facts['view'];
 

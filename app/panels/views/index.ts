@@ -1,8 +1,8 @@
 /** The panel of views: templates and partials as a tree, with time, caller and locals. */
-import type { Facts } from '../../profiler/facts.ts';
-import type { FactReader } from '../../profiler/recorded-facts.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import type { FactReader } from '../../profiler/record/recorded-facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { lasting, shorten, type SpanDraft, round } from '../../profiler/span.ts';
+import { lasting, shorten, type SpanDraft, round } from '../../profiler/read/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';

@@ -1,7 +1,7 @@
 import { groupBy } from '../../profiler/group-by.ts';
-import { round } from '../../profiler/span.ts';
+import { round } from '../../profiler/read/span.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
-import type { Detail, Presentation, Row } from '../../profiler/rows.ts';
+import type { Detail, Presentation, Row } from '../../profiler/read/rows.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';

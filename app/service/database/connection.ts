@@ -3,7 +3,7 @@
  * for any of this: `connect` loads Knex after the service listens.
  */
 import type { Knex } from 'knex';
-import type { Redactor } from '../../profiler/redact.ts';
+import type { Redactor } from '../../profiler/masking/redact.ts';
 import {
   describeSettings,
   withTimeouts,

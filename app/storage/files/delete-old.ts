@@ -2,8 +2,8 @@
  * Keeps the folder within its limits: whole segments are deleted, the oldest of their kind first. What outlives its segment is copied
  * before: pinned and failed requests, and the slowest of each route.
  */
-import { failed } from '../../profiler/query-rows.ts';
-import type { Row, StoreLimits } from '../../profiler/store.ts';
+import { failed } from '../../profiler/store/query-rows.ts';
+import type { Row, StoreLimits } from '../../profiler/store/store.ts';
 import { ageOf, type Disk } from './disk.ts';
 import {
   countEntry,

@@ -5,9 +5,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createError, isHindsightError, messageOf } from '../../errors.ts';
 import { createOneAtATime } from '../../profiler/one-at-a-time.ts';
-import { firstOf, matcherOf, orderOf } from '../../profiler/query-rows.ts';
-import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/storage.ts';
-import type { FindText, Row, Store, StoreLimits } from '../../profiler/store.ts';
+import { firstOf, matcherOf, orderOf } from '../../profiler/store/query-rows.ts';
+import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/store/storage.ts';
+import type { FindText, Row, Store, StoreLimits } from '../../profiler/store/store.ts';
 import { createOldDeleter, SETTING } from './delete-old.ts';
 import type { Disk } from './disk.ts';
 import { checksum, readText, TEXTS } from './segment.ts';

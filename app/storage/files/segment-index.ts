@@ -3,8 +3,8 @@
  * The first list or search reads the rows of all segments; from then on only what other processes have added is read.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { compareNewest } from '../../profiler/query-rows.ts';
-import type { Row } from '../../profiler/store.ts';
+import { compareNewest } from '../../profiler/store/query-rows.ts';
+import type { Row } from '../../profiler/store/store.ts';
 import { ageOf, type Disk } from './disk.ts';
 import {
   emptyTally,

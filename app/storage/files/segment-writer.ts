@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import { epochMs } from '../../profiler/clock.ts';
-import type { StoreItem, StoreState } from '../../profiler/store.ts';
+import { epochMs } from '../../profiler/record/clock.ts';
+import type { StoreItem, StoreState } from '../../profiler/store/store.ts';
 import { settledWithin } from '../../profiler/timeouts.ts';
 import type { Disk, OwnFile } from './disk.ts';
 import {

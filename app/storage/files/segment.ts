@@ -5,9 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { COLUMN_ENTRIES } from '../../profiler/profile-index.ts';
-import { isSummary } from '../../profiler/query-rows.ts';
-import type { Row, RowLabels } from '../../profiler/store.ts';
+import { COLUMN_ENTRIES } from '../../profiler/store/profile-index.ts';
+import { isSummary } from '../../profiler/store/query-rows.ts';
+import type { Row, RowLabels } from '../../profiler/store/store.ts';
 import type { Disk } from './disk.ts';
 
 /** Of segments and of the records in them; segments with another number are skipped. */

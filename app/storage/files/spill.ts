@@ -2,7 +2,7 @@
  * Where records go while the database is away, and when the process ends: segments in a folder of their own. Any process of the machine moves
  * them to the database once it is back, also after a crash: it claims a segment by renaming it.
  */
-import type { Row, Store } from '../../profiler/store.ts';
+import type { Row, Store } from '../../profiler/store/store.ts';
 import { ageOf } from './disk.ts';
 import { createFileStore, type FileStoreOptions } from './file-store.ts';
 import { momentName, readEntries, readText, ROWS, segmentKindOf, TEXTS } from './segment.ts';

@@ -3,10 +3,15 @@
  * all other filters and orders are those of every store (profiler/query-rows.ts), which see only the columns that they need.
  */
 import type pg from 'pg';
-import { escapedForJson, type TextPlace } from '../../profiler/find-text.ts';
-import { ASSETS, matcherOf, membersRead, orderOf } from '../../profiler/query-rows.ts';
-import { type FindResult, MOST_COUNTED, type ProfileQuery, type TextSearch } from '../../profiler/storage.ts';
-import type { FindText, Row } from '../../profiler/store.ts';
+import { escapedForJson, type TextPlace } from '../../profiler/store/find-text.ts';
+import { ASSETS, matcherOf, membersRead, orderOf } from '../../profiler/store/query-rows.ts';
+import {
+  type FindResult,
+  MOST_COUNTED,
+  type ProfileQuery,
+  type TextSearch,
+} from '../../profiler/store/storage.ts';
+import type { FindText, Row } from '../../profiler/store/store.ts';
 import { inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
 import { storable } from '../text.ts';
 import { ALL_COLUMNS, rowOf, type Selection, selectionOf, wholeMoment } from './rows.ts';

@@ -8,8 +8,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { requirePackage } from '../../paths.ts';
-import { runningOutside } from '../../profiler/outside.ts';
-import type { Store, StoredRecord, StoreItem } from '../../profiler/store.ts';
+import { runningOutside } from '../../profiler/record/outside.ts';
+import type { Store, StoredRecord, StoreItem } from '../../profiler/store/store.ts';
 import type { PgSettings } from '../pg-settings.ts';
 import { createPool, type Store as Connection, tableIn } from '../pool.ts';
 import { storable } from '../text.ts';

@@ -3,7 +3,7 @@
  * is left to the next round.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreLimits } from '../../profiler/store.ts';
+import type { StoreLimits } from '../../profiler/store/store.ts';
 import { codeOf } from '../../errors.ts';
 import { type Client, inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
 

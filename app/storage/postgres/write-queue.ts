@@ -2,7 +2,7 @@
  * Records on their way to the database: written in batches, at most some 100 ms after they came. A batch that fails is tried again after
  * growing pauses. If the database stays away, what waits goes to `onUnavailable`, and so does what comes until the database is back.
  */
-import type { StoreItem } from '../../profiler/store.ts';
+import type { StoreItem } from '../../profiler/store/store.ts';
 import { codeOf } from '../../errors.ts';
 import { settledWithin, sleep } from '../../profiler/timeouts.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createErrorPage } from '../../../app/controllers/errors/error-page.ts';
 import { createError, HindsightError } from '../../../app/errors.ts';
-import type { Context } from '../../../app/profiler/context.ts';
+import type { Context } from '../../../app/profiler/record/context.ts';
 import { panelHtml } from '../../support/panel-data.ts';
 import {
   exceptionPanel,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
-import type { Context } from '../../../app/profiler/context.ts';
-import type { FindingRule } from '../../../app/profiler/finding-rule.ts';
+import type { Context } from '../../../app/profiler/record/context.ts';
+import type { FindingRule } from '../../../app/profiler/read/finding-rule.ts';
 import type { Panel } from '../../../app/profiler/panel.ts';
 import { everyPanel } from '../../support/every-page.ts';
 import { addBusyPage, addCrowd, call, lasting, layer, log, query } from '../../support/observed-samples.ts';

@@ -4,9 +4,9 @@ import {
   readFilters,
   readOne,
   withFilters,
-} from '../../../app/controllers/profiler/filters.ts';
+} from '../../../app/controllers/profiler/list/filters.ts';
 import { HindsightError } from '../../../app/errors.ts';
-import type { ProfileQuery } from '../../../app/profiler/storage.ts';
+import type { ProfileQuery } from '../../../app/profiler/store/storage.ts';
 
 const queryOf = (text: string): ProfileQuery => readFilters(new URLSearchParams(text)).query;
 const at = (text: string): number => Date.parse(text);

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { historyOf } from '../../../app/controllers/profiler/finding-history.ts';
-import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../../app/profiler/store/profile-index.ts';
 import { historyHelpers } from '../../../app/view-helpers/history.ts';
 import { profileIndex } from '../../support/profile-index.ts';
 import { type RecordingHost, startRecordingHost } from '../../support/recording-host.ts';

@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import express from 'express';
 import { createFindingsModel } from '../../../app/controllers/profiler/findings-model.ts';
 import type { Finding, FindingRule, Profile } from '../../../app/index.ts';
-import type { RuleTexts } from '../../../app/profiler/finding-rule.ts';
+import type { RuleTexts } from '../../../app/profiler/read/finding-rule.ts';
 import { startFindingsApp, type FindingsApp } from '../../support/findings-app.ts';
 import { until } from '../../support/waiting.ts';
 

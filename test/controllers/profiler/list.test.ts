@@ -1,7 +1,7 @@
 /** The list: what it folds, finds, counts and draws. */
 import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
-import type { StoreItem } from '../../../app/profiler/store.ts';
+import type { StoreItem } from '../../../app/profiler/store/store.ts';
 import { itemOf } from '../../storage/store-contract.ts';
 import { usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture, type Recorded } from '../../support/page-fixture.ts';

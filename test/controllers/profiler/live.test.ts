@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createLive, type Live, type LiveListener } from '../../../app/controllers/profiler/live.ts';
-import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
+import { createLive, type Live, type LiveListener } from '../../../app/controllers/profiler/list/live.ts';
+import type { ProfileIndex } from '../../../app/profiler/store/profile-index.ts';
 import { itemOf } from '../../storage/store-contract.ts';
 import { until } from '../../support/waiting.ts';
 

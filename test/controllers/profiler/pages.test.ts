@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Script } from 'node:vm';
 import { type CheerioAPI, load } from 'cheerio';
 import type { Panel } from '../../../app/profiler/panel.ts';
-import type { Profiles } from '../../../app/profiler/profiles.ts';
+import type { Profiles } from '../../../app/profiler/read/profiles.ts';
 import { createPages } from '../../../app/routes/profiler.ts';
 import { createProfilerControllers } from '../../../app/controllers/profiler/index.ts';
 import { withPages, usePagesEach } from '../../support/page-client.ts';

@@ -11,7 +11,7 @@ import { close, listen } from '../../support/listen.ts';
 import { servePages, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels, sampleRule } from '../../support/page-samples.ts';
-import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../../app/profiler/store/profile-index.ts';
 
 const FRONT_END = 'http://localhost:5173';
 const SAME = { 'sec-fetch-site': 'same-origin' };

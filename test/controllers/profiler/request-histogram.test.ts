@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createHistogram, histogramQuery } from '../../../app/controllers/profiler/request-histogram.ts';
-import { readFilters } from '../../../app/controllers/profiler/filters.ts';
+import { createHistogram, histogramQuery } from '../../../app/controllers/profiler/list/request-histogram.ts';
+import { readFilters } from '../../../app/controllers/profiler/list/filters.ts';
 import { itemOf } from '../../storage/store-contract.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 14, 32, 7);

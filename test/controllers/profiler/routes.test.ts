@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CheerioAPI, load } from 'cheerio';
-import { trendOf } from '../../../app/controllers/profiler/routes-model.ts';
-import type { Context } from '../../../app/profiler/context.ts';
+import { trendOf } from '../../../app/controllers/profiler/routes/routes-model.ts';
+import type { Context } from '../../../app/profiler/record/context.ts';
 import { usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 import { samplePanels, sampleRule } from '../../support/page-samples.ts';

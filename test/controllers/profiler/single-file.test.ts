@@ -2,7 +2,7 @@
 import { type CheerioAPI, load } from 'cheerio';
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';
-import { createDeferredStore } from '../../../app/profiler/deferred-store.ts';
+import { createDeferredStore } from '../../../app/profiler/store/deferred-store.ts';
 import { type RecordingHost, useRecordingHosts } from '../../support/recording-host.ts';
 
 describe('a profile as one file', () => {

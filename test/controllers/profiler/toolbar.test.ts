@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../../app/errors.ts';
-import type { Context } from '../../../app/profiler/context.ts';
+import type { Context } from '../../../app/profiler/record/context.ts';
 import type { Panel } from '../../../app/profiler/panel.ts';
-import type { Presentation } from '../../../app/profiler/rows.ts';
+import type { Presentation } from '../../../app/profiler/read/rows.ts';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { migrationsPanel } from '../../../app/service/migrations-panel.ts';
 import { requestPanel } from '../../../app/panels/request/index.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { FilterValues } from '../../../app/controllers/profiler/typed-filters.ts';
-import { readFilters } from '../../../app/controllers/profiler/filters.ts';
+import type { FilterValues } from '../../../app/controllers/profiler/list/typed-filters.ts';
+import { readFilters } from '../../../app/controllers/profiler/list/filters.ts';
 // @ts-expect-error A script of the pages has no types.
 import { FILTERS as COMPLETED } from '../../../public/profiler/find.js';
-import { explainWords, writeTypedFilters } from '../../../app/controllers/profiler/typed-filters.ts';
+import { explainWords, writeTypedFilters } from '../../../app/controllers/profiler/list/typed-filters.ts';
 
 const valuesOf = (q: string): FilterValues => readFilters(new URLSearchParams({ q })).values;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { fetchesOf, foldVisits, type Visit } from '../../../app/controllers/profiler/visits.ts';
-import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
+import { fetchesOf, foldVisits, type Visit } from '../../../app/controllers/profiler/list/visits.ts';
+import type { ProfileIndex } from '../../../app/profiler/store/profile-index.ts';
 import { itemOf } from '../../storage/store-contract.ts';
 
 const START = 1_700_000_000_000;

@@ -11,7 +11,7 @@ import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../../app/panels/runtime/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../../app/panels/views/index.ts';
-import type { Context } from '../../../app/profiler/context.ts';
+import type { Context } from '../../../app/profiler/record/context.ts';
 import type { Panel } from '../../../app/profiler/panel.ts';
 import { type Card, rowsCard } from '../../../app/render/rows-card.ts';
 import { addBusyPage, call, log, query } from '../../support/observed-samples.ts';

@@ -1,0 +1,43 @@
+/**
+ * Settings of a connection that stay when it goes back to its pool (`set_config(…, false)`, `SET app.tenant = …`, `SET @user = …`): the
+ * next request that gets the connection works with them, unless it sets its own.
+ */
+import type { Context } from '../../profiler/record/context.ts';
+import type { LeftSetting } from './query-fact.ts';
+
+const SETS =
+  /\bset_config\(\s*'(\w+\.\w+)'\s*,[^)]*,\s*(?:false|'f')\s*\)|^\s*set\s+(?:session\s+)?(\w+\.\w+|@\w+)\s*(?::?=|to\b)/i;
+const RESETS = /^\s*(?:discard\s+all|reset\b)/i;
+const CONTROLS = /^\s*(?:set|begin|start|commit|rollback|savepoint|release|show)\b/i;
+
+interface Left extends LeftSetting {
+  context: Context;
+  told?: Context;
+}
+
+export interface LeftSettings {
+  /** What an earlier request left on this connection; null if nothing, or if this request knows. */
+  before(
+    connection: object,
+    context: Context,
+    statement: { sql: string; caller: string | null },
+  ): LeftSetting | null;
+}
+
+export function createLeftSettings(): LeftSettings {
+  const left = new WeakMap<object, Left>();
+  return {
+    before(connection, context, { sql, caller }) {
+      const [isSet, called, set] = SETS.exec(sql) ?? [];
+      if (isSet !== undefined && caller !== null)
+        left.set(connection, { name: called ?? set ?? '', by: context.token, place: caller, context });
+      else if (RESETS.test(sql)) left.delete(connection);
+      const known = left.get(connection);
+      if (known === undefined || known.context === context || known.told === context) return null;
+      if (CONTROLS.test(sql)) return null;
+      known.told = context;
+      const { name, by, place } = known;
+      return { name, by, place };
+    },
+  };
+}

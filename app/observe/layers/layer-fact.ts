@@ -1,0 +1,26 @@
+/** The fact `layer`: one call of a middleware, handler, router, error handler or parameter callback. Types only. */
+
+export type LayerKind = 'middleware' | 'handler' | 'router' | 'error' | 'param';
+
+export interface LayerFact {
+  name: string;
+  kind: LayerKind;
+  pattern: string;
+  method: string | null;
+  source: string | null;
+  startMs: number;
+  durationMs: number | null;
+  settledMs: number | null;
+  nextMs: number | null;
+  outcome: 'next' | 'threw' | 'running';
+  error: boolean;
+  depth: number;
+  /** A name in `req.query` that its code sets where that is parsed anew at each read (Express 5). */
+  setsQuery?: string;
+}
+
+declare module '../../profiler/record/facts.ts' {
+  interface Facts {
+    layer: LayerFact;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * NestJS 11 and later: what its exception filters answer, which Express never sees -> facts `error`; guards, interceptors, pipes and
+ * controllers -> facts `span`. The functions that it registers as handlers have no name: they get that of controller and method.
+ */
+import diagnostics from 'node:diagnostics_channel';
+import { type ContextTracker, createSlot } from '../../profiler/record/context.ts';
+import { truncateText } from '../../profiler/record/plain.ts';
+import { type NestStep, nestStepChannel, nestStepPatches } from '../channels/nestjs-steps.ts';
+import { wrapCalls } from '../channels/wrap-method.ts';
+import { recordError } from '../errors-seen.ts';
+import type { LibraryPatch } from '../libraries.ts';
+import { observeCalls } from '../observe-calls.ts';
+import { closing, subscribeTo } from '../subscribe.ts';
+
+const nestExceptionChannel = diagnostics.channel('express-hindsight:nestjs:exception');
+
+interface Exports {
+  ExceptionsHandler?: { prototype?: object };
+  RouterExplorer?: { prototype?: object };
+}
+
+function nameHandler(handler: unknown, instance: unknown, method: unknown): void {
+  const { constructor } = (instance ?? {}) as { constructor?: { name?: unknown } };
+  if (typeof handler !== 'function' || handler.name !== '' || typeof constructor?.name !== 'string') return;
+  Object.defineProperty(handler, 'name', {
+    value: `${constructor.name}.${String(method)}`,
+    configurable: true,
+  });
+}
+
+export const nestPatches: readonly LibraryPatch[] = [
+  {
+    name: '@nestjs/core',
+    file: 'exceptions/exceptions-handler.js',
+    module: { file: 'exceptions/exceptions-handler.js', names: ['ExceptionsHandler'] },
+    patch: (exports) =>
+      wrapCalls((exports as Exports).ExceptionsHandler?.prototype, 'next', (call, _handler, [error]) => {
+        nestExceptionChannel.publish({ error });
+        return call();
+      }),
+  },
+  {
+    name: '@nestjs/core',
+    file: 'router/router-explorer.js',
+    module: { file: 'router/router-explorer.js', names: ['RouterExplorer'] },
+    patch: (exports) =>
+      wrapCalls(
+        (exports as Exports).RouterExplorer?.prototype,
+        'createCallbackProxy',
+        (call, _explorer, args) => {
+          const handler = call();
+          nameHandler(handler, args[0], args[2]);
+          return handler;
+        },
+      ),
+  },
+  ...nestStepPatches,
+];
+
+const NAME_LENGTH = 200;
+
+export function observeNest({ tracker }: { tracker: ContextTracker }): { close(): void } {
+  const innermost = createSlot<number | null>('nestjs');
+  const indexes = new WeakMap<NestStep, number>();
+
+  return closing([
+    subscribeTo<{ error: unknown }>(nestExceptionChannel, ({ error }) => {
+      const context = tracker.observed();
+      if (context !== undefined) recordError(context, error, { origin: 'passed on' });
+    }),
+    observeCalls<NestStep, 'span'>({
+      tracker,
+      fact: 'span',
+      channel: nestStepChannel,
+      describe(message, _findCaller, context) {
+        const { kind, name } = message;
+        const inside = innermost.get(context) ?? null;
+        // Pipes of a gateway or a resolver.
+        if (kind === 'Pipe' && inside === null) return null;
+        const index = context.all('span').length;
+        indexes.set(message, index);
+        if (kind === 'Interceptor' || kind === 'Controller') innermost.set(context, index);
+        return { name: truncateText(`${kind} ${name}`, NAME_LENGTH), inside, error: null, caller: null };
+      },
+      outcome(fact, message, context) {
+        if (innermost.get(context) === indexes.get(message)) innermost.set(context, fact.inside);
+        if (message.kind === 'Guard' && message.result === false) fact.error = 'returned false';
+      },
+    }),
+  ]);
+}

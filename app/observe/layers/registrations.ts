@@ -1,0 +1,107 @@
+/**
+ * Where each layer was registered: `src/app.ts:21`. Each copy of Express or router publishes what is added to its routers: one call
+ * site per registration, none per request. Modules register routes while they are imported, mostly before a profiler is created, so
+ * we watch from the moment this package is loaded. Layers registered before have no source.
+ */
+import { type Layer, stackOf } from '../../profiler/record/express-routers.ts';
+import { type FindRegistration, type Site, takeSites } from '../stacks/caller.ts';
+import {
+  expressChannels,
+  publishRegistrations,
+  type Registered,
+  routerMethodsOf,
+} from '../channels/express.ts';
+import { controllerSite } from '../stacks/controller-places.ts';
+import { type LibraryPatch, watchLibraries } from '../libraries.ts';
+import { subscribeTo } from '../subscribe.ts';
+
+export interface RouterLibrary {
+  prototype: object;
+}
+
+/** On the process: a profiler reads what was registered before it was created, or while another one recorded. */
+const REGISTERED = Symbol.for('express-hindsight.registered');
+
+/** By layer: the stack, until the first reader has found the place in it. */
+function registered(): WeakMap<object, readonly Site[] | { place: string | null }> {
+  const holder = globalThis as { [REGISTERED]?: WeakMap<object, readonly Site[] | { place: string | null }> };
+  return (holder[REGISTERED] ??= new WeakMap());
+}
+
+function onRegistered(message: unknown): void {
+  const { router, before } = message as Registered;
+  const known = registered();
+  const added = (stackOf(router)?.slice(before) ?? []).filter((layer) => !known.has(layer));
+  if (added.length === 0) return;
+  const sites = takeSites();
+  for (const layer of added) known.set(layer, sites);
+}
+
+export function observeRegistrations({ findRegistration }: { findRegistration: FindRegistration }) {
+  const observed = new WeakSet();
+  const restore: (() => void)[] = [];
+
+  function controllerPlace(layer: Layer): string | null {
+    const [handler] = stackOf(layer.route) ?? [];
+    const site = controllerSite(String(handler?.name));
+    return site === null ? null : findRegistration([site]);
+  }
+
+  function placeOf(layer: Layer, sites: readonly Site[]): string | null {
+    let place: string | null = null;
+    try {
+      place = findRegistration(sites);
+      return place === '@nestjs/core' ? (controllerPlace(layer) ?? place) : place;
+    } catch {
+      return place;
+    }
+  }
+
+  const unsubscribe = subscribeTo(expressChannels.register, onRegistered);
+  return {
+    observe(router: unknown): void {
+      const methods = routerMethodsOf(router);
+      if (methods === null || observed.has(methods)) return;
+      observed.add(methods);
+      const undo = publishRegistrations(methods);
+      if (undo !== null) restore.push(undo);
+    },
+    sourceOf(layer: object): string | null {
+      const found = registered().get(layer);
+      if (found === undefined) return null;
+      if ('place' in found) return found.place;
+      const place = placeOf(layer, found);
+      registered().set(layer, { place });
+      return place;
+    },
+    close(): void {
+      unsubscribe();
+      for (const undo of restore.splice(0)) undo();
+    },
+  };
+}
+
+let endEarly: (() => void) | null = null;
+
+/** Notes registrations until the first profiler of this process is created, which goes on. */
+export function watchEarlyRegistrations(): void {
+  if (endEarly !== null) return;
+  const observer = observeRegistrations({ findRegistration: () => null });
+  const patches = ['express', 'router'].map((name): LibraryPatch => ({
+    name,
+    patch(exports) {
+      observer.observe((exports as { Router?: unknown }).Router ?? exports);
+      return () => undefined;
+    },
+  }));
+  const libraries = watchLibraries(patches);
+  endEarly = () => {
+    libraries.close();
+    observer.close();
+  };
+}
+
+export function endEarlyRegistrations(): void {
+  endEarly?.();
+  endEarly = () => undefined;
+}

@@ -1,0 +1,141 @@
+/**
+ * Runs the rules over one profile: what broke the response first, then what broke unseen, then the rest by
+ * severity and time; limited, and the others counted. Never throws.
+ */
+import { messageOf } from '../../errors.ts';
+import { round } from './span.ts';
+import type { Finding, Severity } from './finding.ts';
+import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
+import type { ProfileHead } from '../profile.ts';
+import { addTo } from '../group-by.ts';
+import type { Steps } from '../turns.ts';
+
+export interface SeenPanels {
+  kept: Readonly<Record<string, unknown>>;
+  shared: Readonly<Record<string, unknown>>;
+}
+
+export interface Findings {
+  findings: Finding[];
+  left: number;
+}
+
+const MOST_OF_ONE = 3;
+const MOST = 12;
+
+const NONE: readonly Finding[] = [];
+const ORDER: Record<Severity, number> = { bad: 0, warn: 1, info: 2 };
+
+const BROKE: Record<NonNullable<Finding['broke']>, number> = { response: 0, unseen: 1 };
+
+function breakage({ broke }: Finding): number {
+  return broke === undefined ? 2 : BROKE[broke];
+}
+
+function worstFirst(a: Finding, b: Finding): number {
+  return (
+    breakage(a) - breakage(b) || ORDER[a.severity] - ORDER[b.severity] || (b.costMs ?? 0) - (a.costMs ?? 0)
+  );
+}
+
+const IN_LIBRARY = /(?:^|\/)node_modules\//;
+/** Panels about work: without a line of its own, that of the route it was done for is better than none, or than a library’s. */
+const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes']);
+
+/** As stored: with the name of its rule, what the rule left to it, and its cost rounded to microseconds. */
+function findingOf(
+  { place, costMs, ...draft }: FindingDraft,
+  rule: FindingRule,
+  kept: SeenPanels['kept'],
+): Finding {
+  const [label = ''] = rule.labels;
+  const [panel = ''] = rule.needs;
+  const finding: Finding = { label, panel, ...draft, rule: rule.name };
+  if (costMs !== undefined) finding.costMs = round(costMs);
+  const route = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route;
+  // A stream is read by the library itself.
+  const isOwn = typeof place === 'string' && !IN_LIBRARY.test(place);
+  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (route?.source ?? place);
+  if (typeof known === 'string' && known !== '') finding.place = known;
+  return finding;
+}
+
+interface Finder {
+  rule: string;
+  needs: readonly string[];
+  find: (kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside) => readonly Finding[];
+  compares?: FindingRule['compares'];
+  relates?: FindingRule['relates'];
+  overlaps?: FindingRule['overlaps'];
+}
+
+/** By the first panel that they need: for most requests few panels have data. */
+function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
+  const groups = new Map<string, Finder[]>();
+  const add = (finder: Finder): void => addTo(groups, finder.needs[0] ?? '', finder);
+  for (const rule of rules) {
+    const find: Finder['find'] = (kept, head, beside) => {
+      const found = rule.find(kept, head, beside);
+      return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, kept));
+    };
+    const { name, needs } = rule;
+    add({
+      rule: name,
+      needs,
+      find,
+      compares: rule.compares?.bind(rule),
+      relates: rule.relates?.bind(rule),
+      overlaps: rule.overlaps?.bind(rule),
+    });
+  }
+  return groups;
+}
+
+export interface FindingRunner {
+  find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Steps<Findings>;
+  asks(what: 'compares' | 'relates' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
+}
+
+export function createFindingRunner(
+  rules: readonly FindingRule[],
+  warn: (sentence: string) => void,
+): FindingRunner {
+  const groups = groupFinders(rules);
+  const failed = new Set<string>();
+
+  /** A rule that throws finds nothing; the panels still show the facts. */
+  function guarded<T>(name: string, otherwise: T, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!failed.has(name)) warn(`The rule ${name} failed and finds nothing: ${messageOf(error)}`);
+      failed.add(name);
+      return otherwise;
+    }
+  }
+
+  function findersFor(kept: SeenPanels['kept']): Finder[] {
+    return Object.keys(kept)
+      .flatMap((name) => groups.get(name) ?? [])
+      .filter(({ needs }) => needs.every((need) => kept[need] !== undefined));
+  }
+
+  return {
+    *find(kept, head, beside) {
+      const all: Finding[] = [];
+      let left = 0;
+      for (const finder of findersFor(kept)) {
+        const found = guarded(finder.rule, NONE, () => finder.find(kept, head, beside));
+        all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
+        left += Math.max(0, found.length - MOST_OF_ONE);
+        yield;
+      }
+      all.sort(worstFirst);
+      return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
+    },
+    asks: (what, kept, head) =>
+      findersFor(kept).some(({ rule, [what]: isAsked }) =>
+        guarded(rule, false, () => isAsked?.(kept, head) ?? false),
+      ),
+  };
+}
