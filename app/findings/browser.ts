@@ -281,6 +281,37 @@ const sessionOverwritten: FindingRule<Needs<'request' | 'routing', 'runtime'>> =
   },
 };
 
+/** What is meant for one step of a sign-in, or counts its attempts. */
+const OF_SIGN_IN =
+  /return|redirect|flash|message|csrf|xsrf|state|nonce|oauth|oidc|saml|captcha|attempt|passport/i;
+
+const sessionRenewed: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'session-renewed',
+  needs: ['request'],
+  labels: ['session lost'],
+  why: 'The response set the cookie of a new session with values in it. An earlier request had the session that this request’s cookie named, with values that the new one does not have.',
+  fix: 'Copy the values to the new session. A sign-in with Passport makes a new one, and keeps them with `passport.authenticate("local", { keepSessionInfo: true })`. With `req.session.regenerate`, read them before and set them in its callback.',
+  relates: ({ request }) => request.sessionAndUser?.former !== undefined,
+  find({ request, routing }, _head, { siblings }) {
+    const { session, former } = request.sessionAndUser ?? {};
+    if (former === undefined || !isRecord(session) || Object.keys(session).length === 0) return [];
+    const before = siblings.find(
+      ({ kept }) => (kept as Partial<Kept>).request?.sessionAndUser?.mark === former,
+    );
+    const had = (before?.kept as Partial<Kept> | undefined)?.request?.sessionAndUser?.session;
+    if (before === undefined || !isRecord(had)) return [];
+    const lost = Object.keys(had).filter((name) => !Object.hasOwn(session, name) && !OF_SIGN_IN.test(name));
+    if (lost.length === 0) return [];
+    const names = lost.slice(0, NAMED).map((name) => `req.session.${excerpt(name, 60)}`);
+    const { method, route, url, token } = before.head;
+    const who = `${method} ${excerpt(route ?? url, 80)} (${token})`;
+    const sentence = `The response began a new session without ${names.join(', ')}, which the session had before, at ${who}`;
+    return [
+      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
+    ];
+  },
+};
+
 const sessionChangedLate: FindingRule<Needs<'request', 'routing'>> = {
   name: 'session-changed-late',
   needs: ['request'],
@@ -457,6 +488,7 @@ export const browserRules: readonly FindingRule[] = [
   cookieTooShort,
   sessionWithoutCookie,
   sessionOverwritten,
+  sessionRenewed,
   sessionChangedLate,
   sessionEmpty,
   inlineScriptBlocked,

@@ -85,13 +85,13 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
 
 /** It is saved when the headers are sent: a login has set its user by then. */
 function sessionStep(profile: Profile, headersAtMs: number | null): Step[] {
-  const { session, renewed } = dataOf(profile, 'request')?.sessionAndUser ?? {};
+  const { session, former } = dataOf(profile, 'request')?.sessionAndUser ?? {};
   if (session === undefined || session === null) return [];
   return [
     {
       label: 'session',
       ...lineOf(valueLine(session, { longest: LONGEST_PAGE })),
-      note: noteOf(['after the handler', renewed === true ? 'with a new id' : null]),
+      note: noteOf(['after the handler', former === undefined ? null : 'with a new id']),
       number: headersAtMs,
       href: '?panel=request',
     },

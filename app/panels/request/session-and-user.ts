@@ -16,8 +16,8 @@ export interface SessionAndUser {
   mark?: string;
   /** Its cookie is `secure`: it is only sent over https. */
   onlyHttps?: true;
-  /** The response sets the session's cookie, which came with another id. */
-  renewed?: true;
+  /** The mark of the session that the request's cookie named, if the response sets that cookie for this one. */
+  former?: string;
   user?: Json;
   late?: string[];
   unread?: string[];
@@ -68,15 +68,21 @@ function idOf(live: object): string | undefined {
   return typeof id !== 'string' || Object.keys(session).includes('id') ? undefined : id;
 }
 
-/** The cookie that has the id came with another value. */
-function isRenewed(id: string, received: readonly string[], sent: readonly string[]): boolean {
+function markOf(id: string): string {
+  return createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
+}
+
+/** The other id that came in the cookie which has the id now; express-session signs it: `s:id.signature`. */
+function formerId(id: string, received: readonly string[], sent: readonly string[]): string | null {
   const cookie = pairHeaders(sent).find(
     ({ name, value }) => name.toLowerCase() === 'set-cookie' && value.includes(id),
   );
   const name = cookie?.value.split('=', 1)[0]?.trim();
   const pairs = (rawHeader(received, 'cookie') ?? '').split(';').map((pair) => pair.trim());
   const before = pairs.filter((pair) => name !== undefined && pair.startsWith(`${name}=`));
-  return before.length > 0 && !before.some((pair) => pair.includes(id));
+  const [first] = before;
+  if (first === undefined || before.some((pair) => pair.includes(id))) return null;
+  return first.slice(first.indexOf('=') + 1).replace(/^s(?::|%3A)|\..*$/gi, '');
 }
 
 function isSecure(session: Json): boolean {
@@ -103,8 +109,9 @@ export function readSessionAndUser(
   }
   const id = idOf(live);
   if (id !== undefined && held.session !== undefined) {
-    held.mark = createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
-    if (isRenewed(id, rawHeaders, sentHeaders)) held.renewed = true;
+    held.mark = markOf(id);
+    const former = formerId(id, rawHeaders, sentHeaders);
+    if (former !== null) held.former = markOf(former);
   }
   if (sent === undefined || held.unread?.includes('session') === true) return found ? held : null;
   const before = readable(sent);
