@@ -15,3 +15,8 @@ export const {
 } = process.getBuiltinModule('node:http');
 
 export type ServerResponse = http.ServerResponse;
+
+/** A client of HTTP/1 may write `HTTP/2.0`, too. */
+export function isOverHttp2(req: http.IncomingMessage): boolean {
+  return req.httpVersionMajor > 1 && 'stream' in req;
+}

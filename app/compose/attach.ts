@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfigError } from '../config.ts';
+import { isOverHttp2 } from '../node-http.ts';
 import type { Profiler } from './profiler-options.ts';
 
 type Next = (error?: unknown) => void;
@@ -62,7 +63,7 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
   ): unknown {
     const profiler = of(this);
     // Messages of HTTP/2 are of other classes: only packages that patch Express serve them, by prototypes of their own.
-    if (profiler === null || req.httpVersionMajor > 1) return Reflect.apply(handle, this, [req, res, next]);
+    if (profiler === null || isOverHttp2(req)) return Reflect.apply(handle, this, [req, res, next]);
     // As Express does next: `watch` learns the application, and what it trusts, from the request.
     const given = Object.getPrototypeOf(req) as object;
     Object.setPrototypeOf(req, this.request);

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
+import { isOverHttp2 } from '../node-http.ts';
 import type { Context } from '../profiler/record/context.ts';
 import type { CpuReason, CpuSampler } from '../profiler/record/cpu-samples.ts';
 import type { Recorder } from '../profiler/record/recorder.ts';
@@ -73,7 +74,7 @@ function isOfToolbar(req: IncomingMessage): boolean {
 
 /** Over HTTP/2, or upgraded: such a request may be passed to an application with a response that is never sent (express-ws). */
 function isOther(req: IncomingMessage & { upgrade?: boolean }): boolean {
-  return req.httpVersionMajor > 1 || req.upgrade === true;
+  return isOverHttp2(req) || req.upgrade === true;
 }
 
 function applicationTarget(req: IncomingMessage): string | null {

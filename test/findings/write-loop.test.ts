@@ -51,7 +51,7 @@ describe('finding write-loop', () => {
   });
 
   it('ignores a few that cost nothing', async () => {
-    expect((await ask('/few')).of('write-loop')).to.deep.equal([]);
+    await ask.when('/few', ({ of }) => of('write-loop').length === 0);
   });
 
   it('ignores statements that write many rows each', async () => {

@@ -82,4 +82,13 @@ describe('upgrades', () => {
     expect(await text(socket)).to.match(/^HTTP\/1\.1 200 OK/);
     expect(await host.urls()).to.include('/room');
   });
+
+  it('are no requests that only say HTTP/2.0: those are recorded', async () => {
+    const socket = connect(host.port, '127.0.0.1');
+    socket.write('GET /room HTTP/2.0\r\nhost: shop.test\r\nconnection: close\r\n\r\n');
+    expect(await text(socket))
+      .to.match(/^HTTP\/1\.1 200 OK/)
+      .and.include('X-Debug-Token'.toLowerCase());
+    expect(await host.urls()).to.include('/room');
+  });
 });
