@@ -177,11 +177,12 @@ const hourMoved: FindingRule<Needs<'database' | 'request'>> = {
 /** With points, the day comes first. */
 const DAY_FIRST = /^\s*(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\s*$/;
 
-/** The days that a bound text may stand for: a midnight of the east is the day before in UTC. */
+/** The days that a bound text may stand for: a midnight of the east is a moment of the day before in UTC. */
 function daysOf(value: Json | undefined): string[] {
-  const day = typeof value === 'string' ? /^\d{4}-\d\d-\d\d(?=$|[T ])/.exec(value)?.[0] : undefined;
-  if (day === undefined || Number.isNaN(Date.parse(day))) return [];
-  return [day, new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)];
+  const [, day = '', time] =
+    /^(\d{4}-\d\d-\d\d)(?:$|([T ]))/.exec(typeof value === 'string' ? value : '') ?? [];
+  if (Number.isNaN(Date.parse(day))) return [];
+  return time === undefined ? [day] : [day, new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)];
 }
 
 const monthFirst: FindingRule<Needs<'database' | 'request'>> = {

@@ -165,7 +165,7 @@ const stepTwice: FindingRule<Needs<'database'>> = {
       if (before === undefined) return [];
       const [, column = ''] = STEP.exec(plainSql(database, one.query)) ?? [];
       const sentence = `${labelOf(database, one.query)} changed ${excerpt(column, 40)} of the same row by the same value as ${before.query.caller} had done ${duration(one.query.startMs - endOf(before.query))} before`;
-      return [draftAt(one, sentence, 'bad')];
+      return [draftAt(one, sentence, 'warn')];
     });
   },
 };

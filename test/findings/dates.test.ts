@@ -63,5 +63,6 @@ describe('finding month-first', () => {
     expect(found('04.04.2025', '2025-04-04')).to.deep.equal([]);
     expect(found('14.03.2025', '2025-03-14')).to.deep.equal([]);
     expect(found('04/03/2025', '2025-04-03'), 'may be American').to.deep.equal([]);
+    expect(found('04.03.2025', '2025-04-02'), 'another day').to.deep.equal([]);
   });
 });

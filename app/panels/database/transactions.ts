@@ -33,7 +33,7 @@ function sayOf(data: DatabaseData, members: readonly number[]): string {
   const end = endOf(data, lastIndex);
   const ends = end === null ? 0 : 1;
   if (data.unkept === undefined && !members.some((index) => BEGINS.test(sqlOf(data, index))))
-    return `${count(members.length - ends, 'statement')}, in a transaction that another request began`;
+    return `${count(members.length - ends, 'statement')}, whose BEGIN was not recorded in this request`;
   const inner = Math.max(0, members.length - ends - 1);
   const openMs = first === undefined || last === undefined ? 0 : endMs(last) - first.startMs;
   const how = end ?? 'still open when this was recorded';
