@@ -9,10 +9,15 @@ import { postgresDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
 describe('connections that are not released', () => {
-  const connection = withMariadb();
   const leaked: { release(): void }[] = [];
   let pgPool: pg.Pool;
   let mysqlPool: mysql.Pool;
+  // Before the server stops: a query that waits then runs.
+  after(async () => {
+    for (const client of leaked) client.release();
+    await Promise.all([pgPool?.end(), mysqlPool?.end()]);
+  });
+  const connection = withMariadb();
   const ask = withFindingsApp((app) => {
     app.get('/pg/leak', async (_req, res) => {
       const client = await pgPool.connect();
@@ -34,10 +39,6 @@ describe('connections that are not released', () => {
     pgPool = new pg.Pool({ ...(await postgresDatabase(this)), max: 1 });
     const { host, port, user } = connection();
     mysqlPool = mysql.createPool({ host, port, user, connectionLimit: 1 });
-  });
-  after(async () => {
-    for (const client of leaked) client.release();
-    await Promise.all([pgPool?.end(), mysqlPool?.end()]);
   });
 
   for (const driver of ['pg', 'mysql'])
