@@ -192,19 +192,22 @@ const monthFirst: FindingRule<Needs<'database' | 'request'>> = {
   why: 'The request sent a date with points, such as 04.03.2025, in which the day comes first. A statement got the date with day and month exchanged, and none got the right one.',
   fix: "Read the text with its format: `dayjs.extend(customParseFormat)` before `dayjs(text, 'DD.MM.YYYY', true)`, which without the plugin ignores the format. `new Date(text)` takes the month first.",
   find({ database, request }) {
+    const dates = receivedFields(request).flatMap(({ name, value }) => {
+      const parts = DAY_FIRST.exec(typeof value === 'string' ? value : '');
+      return parts === null ? [] : [{ name, parts }];
+    });
+    if (dates.length === 0) return [];
     const bound = database.queries.flatMap((query, index) =>
       query.bindings.map(({ value }) => ({ query, index, days: daysOf(value) })),
     );
-    return receivedFields(request).flatMap(({ name, value }): FindingDraft[] => {
-      const [, day = '', month = '', year = ''] =
-        DAY_FIRST.exec(typeof value === 'string' ? value : '') ?? [];
+    return dates.flatMap(({ name, parts: [sent, day = '', month = '', year = ''] }): FindingDraft[] => {
       const dated = (one: string, two: string): string =>
         `${year}-${one.padStart(2, '0')}-${two.padStart(2, '0')}`;
       const [right, exchanged] = [dated(month, day), dated(day, month)];
       const found = bound.find(({ days }) => days.includes(exchanged));
-      if (year === '' || right === exchanged || found === undefined) return [];
+      if (right === exchanged || found === undefined) return [];
       if (bound.some(({ days }) => days.includes(right))) return [];
-      const sentence = `${labelOf(database, found.query)} got ${exchanged} for ${excerpt(name, 40)} ${String(value)}: day and month are exchanged, ${right} was sent`;
+      const sentence = `${labelOf(database, found.query)} got ${exchanged} for ${excerpt(name, 40)} ${sent}: day and month are exchanged, ${right} was sent`;
       return [draftAt(found, sentence, 'bad')];
     });
   },

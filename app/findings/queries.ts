@@ -470,7 +470,7 @@ const conditionDropped: FindingRule<Needs<'database'>> = {
   name: 'condition-dropped',
   needs: ['database'],
   labels: ['condition dropped'],
-  why: 'TypeORM or Prisma was given a condition whose value is `undefined`, and left it out: the statement asked for the rows of everybody. Reads are flagged for ids and e-mail addresses, or if no condition is left of one row.',
+  why: 'TypeORM or Prisma was given a condition whose value is `undefined`, and left it out. Writes are flagged for any name, reads for ids and e-mail addresses, or if one row was asked for without any condition.',
   fix: 'Look at the name of the property: it may be spelled in another way where the value comes from. Refuse the request if the value is missing, and let the ORM throw (`invalidWhereValuesBehavior` of TypeORM, `strictUndefinedChecks` of Prisma).',
   find({ database }) {
     const said = new Set<string>();
