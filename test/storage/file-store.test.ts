@@ -297,6 +297,12 @@ describe('store in files', () => {
       expect(lstatSync(folder).mode & 0o777).to.equal(0o700);
       writeFileSync(join(folder, 'notes.txt'), 'mine');
       expect(choose(folder)).to.contain('holds other files');
+      // What another process that starts has written first.
+      for (const name of ['draft-0123456789abcdef', 'set-tokens-2a4', 'server-3000']) {
+        writeFileSync(join(folder, name), '');
+        expect(choose(folder), name).to.equal(null);
+        rmSync(join(folder, name));
+      }
       rmSync(join(folder, 'notes.txt'));
       const link = join(folder, 'link');
       symlinkSync(folder, link);

@@ -4,7 +4,7 @@
  */
 import { failed } from '../../profiler/store/query-rows.ts';
 import type { Row, StoreLimits } from '../../profiler/store/store.ts';
-import { ageOf, type Disk } from './disk.ts';
+import { ageOf, type Disk, DRAFT } from './disk.ts';
 import {
   countEntry,
   emptyTally,
@@ -40,7 +40,6 @@ const COPY_WITHIN_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const SWEEP_EVERY_MS = 10_000;
 export const SETTING = 'set-';
-const DRAFT = 'draft-';
 
 export function createOldDeleter(options: {
   disk: Disk;

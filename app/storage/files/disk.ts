@@ -47,6 +47,9 @@ export interface Disk {
   mostBytes(used: number): Promise<number>;
 }
 
+/** Begins the name of a file that is not written to its end yet. */
+export const DRAFT = 'draft-';
+
 export function ageOf(touchedAt: number): number {
   return Math.abs(Date.now() - touchedAt);
 }
@@ -111,7 +114,7 @@ class FolderFile implements OwnFile {
 /** `folder` must have been checked (folder.ts). */
 export function createFolderDisk(folder: string): Disk {
   const pathOf = (name: string): string => join(folder, name);
-  const draftOf = (): string => pathOf(`draft-${randomBytes(8).toString('hex')}`);
+  const draftOf = (): string => pathOf(DRAFT + randomBytes(8).toString('hex'));
 
   /** The folder may have been deleted. */
   async function inFolder<T>(work: () => Promise<T>): Promise<T> {

@@ -16,6 +16,8 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import { SETTING } from './delete-old.ts';
+import { DRAFT } from './disk.ts';
 import { PROJECT } from './file-store.ts';
 import { segmentKindOf } from './segment.ts';
 
@@ -54,10 +56,14 @@ function hasSegments(path: string): boolean {
   return readdirSync(path).some((name) => segmentKindOf(name.replace(/\.\w+$/, '')) !== null);
 }
 
+/** Several processes may begin at the same time: each of these names may be the first. */
 function isOurs(path: string): boolean {
   const names = readdirSync(path);
+  const prefixes = [AWAY, SERVER, SETTING, DRAFT];
   return (
-    names.length === 0 || names.some((name) => name === PROJECT || name.startsWith(AWAY)) || hasSegments(path)
+    names.length === 0 ||
+    names.some((name) => name === PROJECT || prefixes.some((prefix) => name.startsWith(prefix))) ||
+    hasSegments(path)
   );
 }
 
