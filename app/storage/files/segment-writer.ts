@@ -89,9 +89,9 @@ export function createSegmentWriter(options: {
   let waiting: Waiting[] = [];
   const byToken = new Map<string, Waiting>();
   let pendingBytes = 0;
-  /** What is being written, by kind; the first of it is `inFlight`. */
-  let working: [SegmentKind, Waiting[]][] = [];
-  let inFlight: Batch | null = null;
+  /** What is being written, and of it what the disk may have. */
+  let working = new Map<SegmentKind, Waiting[]>();
+  const inFlight = new Map<SegmentKind, Batch>();
   let active: Promise<void> | null = null;
   let activeSince = 0;
   let timer: NodeJS.Timeout | null = null;
@@ -194,6 +194,7 @@ export function createSegmentWriter(options: {
   function written({ open: one, rows, texts, items }: Batch): void {
     one.rowsSize += rows.length;
     one.textsSize += texts.length;
+    finished += items.length;
     for (const { entry, settled } of items) {
       countEntry(one.segment.tally, one.segment.kind, entry);
       index.written(one.segment, entry);
@@ -231,39 +232,49 @@ export function createSegmentWriter(options: {
     makeRoom();
   }
 
-  async function writeSome(): Promise<void> {
-    working = [...take()];
-    const taken = pushed - waiting.length;
+  async function segmentFor(kind: SegmentKind): Promise<OpenSegment> {
+    const known = open.get(kind);
+    if (known === undefined) return openSegment(kind);
+    if (!isOver(known)) return known;
+    await closeSegment(known);
+    onFull();
+    return openSegment(kind);
+  }
+
+  async function write(kind: SegmentKind, items: readonly Waiting[]): Promise<void> {
+    const batch = batchOf(await segmentFor(kind), items);
+    const { open: one } = batch;
+    inFlight.set(kind, batch);
+    let isThere: boolean;
     try {
-      for (let next = working[0]; next !== undefined; next = working[0]) {
-        const [kind, items] = next;
-        const full = open.get(kind);
-        if (full !== undefined && isOver(full)) {
-          await closeSegment(full);
-          onFull();
-        }
-        const known = open.get(kind);
-        if (known !== undefined && !(await known.rows.isThere())) await forgetSegment(known);
-        const one = open.get(kind) ?? (await openSegment(kind));
-        inFlight = batchOf(one, items);
-        await one.texts.write(inFlight.texts, one.textsSize);
-        await one.rows.write(inFlight.rows, one.rowsSize);
-        const done = inFlight;
-        inFlight = null;
-        working.shift();
-        written(done);
-      }
-      finished = taken;
-      failing = saidFull = false;
+      await one.texts.write(batch.texts, one.textsSize);
+      [isThere] = await Promise.all([one.rows.isThere(), one.rows.write(batch.rows, one.rowsSize)]);
     } catch (error) {
+      inFlight.delete(kind);
       // What the segment holds beyond its last whole entry is unknown: the next attempt opens a new one.
-      const lost = inFlight?.open;
-      inFlight = null;
-      putBack(working.flatMap(([, items]) => items));
-      working = [];
-      complain(error);
-      if (lost !== undefined) await closeSegment(lost, true);
+      await closeSegment(one, true);
+      throw error;
     }
+    // Otherwise it was written while the process ended.
+    if (!inFlight.delete(kind)) return;
+    working.delete(kind);
+    if (isThere) {
+      written(batch);
+    } else {
+      putBack(items);
+      await forgetSegment(one);
+    }
+  }
+
+  /** All kinds at once: while the event loop is busy, each step of the disk is noticed late. */
+  async function writeSome(): Promise<void> {
+    working = take();
+    const outcomes = await Promise.allSettled([...working].map(([kind, items]) => write(kind, items)));
+    const failure = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    putBack([...working.values()].flat());
+    working = new Map();
+    if (failure === undefined) failing = saidFull = false;
+    else complain(failure.reason);
   }
 
   function complain(error: unknown): void {
@@ -349,27 +360,20 @@ export function createSegmentWriter(options: {
 
   /** Also what is being written, because its outcome is unknown. Throws if the disk does. */
   function writeAllSync(): void {
-    if (inFlight !== null) {
-      const { open: one, texts, rows } = inFlight;
-      one.texts.writeSync(texts, one.textsSize);
-      one.rows.writeSync(rows, one.rowsSize);
-      one.textsSize += texts.length;
-      one.rowsSize += rows.length;
-      inFlight = null;
-      working.shift();
-    }
-    while (working.length > 0 || waiting.length > 0) {
-      if (working.length === 0) working = [...take()];
-      for (let next = working[0]; next !== undefined; next = working[0]) {
-        const [kind, items] = next;
-        const batch = batchOf(open.get(kind) ?? openSegmentSync(kind), items);
-        batch.open.texts.writeSync(batch.texts, batch.open.textsSize);
-        batch.open.rows.writeSync(batch.rows, batch.open.rowsSize);
-        working.shift();
-        written(batch);
-      }
-    }
-    finished = pushed;
+    for (const [kind, batch] of inFlight) writeSync(kind, batch);
+    do {
+      for (const [kind, items] of working)
+        writeSync(kind, batchOf(open.get(kind) ?? openSegmentSync(kind), items));
+      working = take();
+    } while (working.size > 0);
+  }
+
+  function writeSync(kind: SegmentKind, batch: Batch): void {
+    batch.open.texts.writeSync(batch.texts, batch.open.textsSize);
+    batch.open.rows.writeSync(batch.rows, batch.open.rowsSize);
+    inFlight.delete(kind);
+    working.delete(kind);
+    written(batch);
   }
 
   /** Everything at once, because the process may be stopped. */
@@ -378,8 +382,8 @@ export function createSegmentWriter(options: {
       writeAllSync();
       failing = saidFull = false;
     } catch (error) {
-      putBack(working.flatMap(([, items]) => items));
-      working = [];
+      putBack([...working.values()].flat());
+      working = new Map();
       complain(error);
       schedule();
     }
@@ -400,7 +404,7 @@ export function createSegmentWriter(options: {
   return {
     get state() {
       const isSlow = active !== null && performance.now() - activeSince > SLOW_MS;
-      const inWork = working.reduce((sum, [, items]) => sum + items.length, 0);
+      const inWork = [...working.values()].reduce((sum, items) => sum + items.length, 0);
       return {
         pending: waiting.length + inWork,
         pendingBytes,
