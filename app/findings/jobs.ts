@@ -4,6 +4,7 @@ import { receivedBy } from '../panels/shared/received.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
+import { commits, rollsBack } from '../profiler/transaction-sql.ts';
 import { asksForKey, givenText } from './shared/conditions.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import {
@@ -13,7 +14,6 @@ import {
   PRIMARY,
   type Read,
   readsOf,
-  ROLLED_BACK,
   sqlOf,
   transactionsOf,
   workOf,
@@ -94,7 +94,7 @@ function writtenIn(database: Database): Written[] {
   const reads = readsOf(database);
   return transactionsOf(database).flatMap(({ members }) => {
     const commit = database.queries[members.at(-1) ?? -1];
-    if (commit === undefined || !/^\s*(?:commit|end)\b/i.test(sqlOf(database, commit))) return [];
+    if (commit === undefined || !commits(sqlOf(database, commit))) return [];
     return reads
       .filter(
         ({ read, index, query }) =>
@@ -222,7 +222,7 @@ const jobOfRollback: FindingRule<Needs<'jobs' | 'database'>> = {
     return transactionsOf(database).flatMap(({ members }): FindingDraft[] => {
       const ran = pick(database.queries, members);
       const end = ran.at(-1);
-      if (end === undefined || !ROLLED_BACK.test(sqlOf(database, end))) return [];
+      if (end === undefined || !rollsBack(sqlOf(database, end))) return [];
       const index = jobWithin(jobs, ran, database);
       const job = jobs.items[index];
       if (job === undefined) return [];

@@ -8,6 +8,7 @@ import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { FixCode } from '../profiler/read/finding.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
+import { rollsBackToSavepoint } from '../profiler/transaction-sql.ts';
 import { mediaType } from './shared/http.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import {
@@ -338,10 +339,8 @@ function isUndone(database: Kept['database'], index: number): boolean {
   const { queries } = database;
   const failed = queries[index];
   const next = queries.find((query, at) => at > index && query.connection === failed?.connection);
-  return failed?.transaction !== null && next !== undefined && ROLLBACK_TO.test(sqlOf(database, next));
+  return failed?.transaction !== null && next !== undefined && rollsBackToSavepoint(sqlOf(database, next));
 }
-
-const ROLLBACK_TO = /^\s*rollback\s+(?:(?:work|transaction)\s+)?to\b/i;
 
 /** The lock of another transaction that it waited for. */
 function lockText({ lockedBy }: Query): string {

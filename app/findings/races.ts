@@ -2,6 +2,7 @@
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import { commits } from '../profiler/transaction-sql.ts';
 import { givenText } from './shared/conditions.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
@@ -57,8 +58,6 @@ const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
   },
 };
 
-const COMMIT = /^\s*(?:commit|end)\b/i;
-
 /** A change of a column of rows that its transaction had read by that column. */
 interface Decision {
   change: Read;
@@ -75,7 +74,7 @@ interface Decision {
 function decisionsIn(database: Database): Decision[] {
   return transactionsOf(database).flatMap(({ members }): Decision[] => {
     const sent = pick(database.queries, members);
-    const commit = sent.findLast((one) => COMMIT.test(sqlOf(database, one)));
+    const commit = sent.findLast((one) => commits(sqlOf(database, one)));
     if (commit === undefined || sent.some((one) => /\bserializable\b/i.test(sqlOf(database, one)))) return [];
     const inside = new Set(members);
     const own = readsOf(database).filter(({ index }) => inside.has(index));

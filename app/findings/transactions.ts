@@ -2,6 +2,7 @@
 import { isInLibrary, pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
+import { beginsTransaction, endsTransaction, rollsBack } from '../profiler/transaction-sql.ts';
 import { callName } from './shared/calls.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
@@ -11,7 +12,6 @@ import {
   labelOf,
   type Read,
   readsOf,
-  ROLLED_BACK,
   rowOf,
   sqlOf,
   textOf,
@@ -23,14 +23,10 @@ import { isPoolRefusal } from './shared/statement-failures.ts';
 import { shareOfKind } from './shared/time.ts';
 import { brokeBy, count, duration, excerpt, listOf, shareOf } from './shared/wording.ts';
 
-const ENDS =
-  /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
-const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
-
 function untilEnd({ queries, ...database }: Kept['database'], from: number): Query[] {
   const begin = queries[from];
   const after = queries.slice(from + 1).filter(({ instance }) => instance === begin?.instance);
-  const end = after.findIndex((query) => ENDS.test(sqlOf({ ...database, queries }, query)));
+  const end = after.findIndex((query) => endsTransaction(sqlOf({ ...database, queries }, query)));
   return end === -1 ? after : after.slice(0, end + 1);
 }
 
@@ -38,7 +34,7 @@ function untilEnd({ queries, ...database }: Kept['database'], from: number): Que
 function endElsewhere(database: Kept['database'], begin: Query, sent: readonly Query[]): Query | null {
   const end = sent.at(-1);
   if (end === undefined || end.connection === begin.connection || end.transaction !== null) return null;
-  return ENDS.test(sqlOf(database, end)) ? end : null;
+  return endsTransaction(sqlOf(database, end)) ? end : null;
 }
 
 export const beginThroughPool: FindingRule<Needs<'database'>> = {
@@ -49,7 +45,7 @@ export const beginThroughPool: FindingRule<Needs<'database'>> = {
   fix: 'Take a client (`await pool.connect()`, `getConnection()`), send BEGIN, the statements and COMMIT through it, and release it in `finally`.',
   find({ database }) {
     return database.queries.flatMap((begin, index): FindingDraft[] => {
-      if (!BEGINS.test(sqlOf(database, begin))) return [];
+      if (!beginsTransaction(sqlOf(database, begin))) return [];
       const sent = untilEnd(database, index);
       const end = endElsewhere(database, begin, sent);
       if (begin.pooled !== true && end === null) return [];
@@ -85,7 +81,7 @@ export const unendedTransaction: FindingRule<Needs<'database'>> = {
         // With a finding of its own.
         if (begin === undefined || endElsewhere(database, begin, untilEnd(database, first)) !== null)
           return false;
-        return texts.some((sql) => BEGINS.test(sql)) && !texts.some((sql) => ENDS.test(sql));
+        return texts.some((sql) => beginsTransaction(sql)) && !texts.some((sql) => endsTransaction(sql));
       })
       .map(({ members }) => {
         const callers = members.flatMap((index) => queries[index]?.caller ?? []);
@@ -137,7 +133,7 @@ const outsideTransaction: FindingRule<Needs<'database'>> = {
       const index = queries.findIndex((query) => isOutside(database, query, { first, last }));
       const query = queries[index];
       if (query === undefined) return [];
-      const isUndone = ROLLED_BACK.test(sqlOf(database, last));
+      const isUndone = rollsBack(sqlOf(database, last));
       const work = count(workOf(database, members), 'statement');
       const end = isUndone ? `: the rollback did not undo it` : '';
       const sentence = `${labelOf(database, query)} ran outside the transaction (${work}) that was open on another connection${end}`;
@@ -212,7 +208,7 @@ const readOutside: FindingRule<Needs<'database'>> = {
 function strangersIn(database: Database): number[] {
   if (database.unkept !== undefined) return [];
   return transactionsOf(database).flatMap(({ members }) => {
-    const begins = pick(database.queries, members).some((one) => BEGINS.test(sqlOf(database, one)));
+    const begins = pick(database.queries, members).some((one) => beginsTransaction(sqlOf(database, one)));
     return begins ? [] : members;
   });
 }
@@ -236,8 +232,8 @@ function beganBy(
     const members = database.queries.filter(
       (one) => one.transaction === transaction && one.instance === instance,
     );
-    const begin = members.find((one) => BEGINS.test(sqlOf(database, one)));
-    const end = members.find((one) => ENDS.test(sqlOf(database, one)));
+    const begin = members.find((one) => beginsTransaction(sqlOf(database, one)));
+    const end = members.find((one) => endsTransaction(sqlOf(database, one)));
     if (begin !== undefined) return { head, database, begin, end };
   }
   return undefined;
@@ -257,7 +253,7 @@ const othersTransaction: FindingRule<Needs<'database'>> = {
     const other = query === undefined ? undefined : beganBy(query, { overlapping, process });
     if (index === undefined || query === undefined || other === undefined) return [];
     const { head, begin, end } = other;
-    const isUndone = end !== undefined && ROLLED_BACK.test(sqlOf(other.database, end));
+    const isUndone = end !== undefined && rollsBack(sqlOf(other.database, end));
     const who = `${head.method} ${excerpt(head.route ?? head.url, LONGEST_NAME)} (${head.token})`;
     const where = begin.caller === null ? '' : ` at ${begin.caller}`;
     const outcome = isUndone && isWriteAt(database, index) ? ', and was rolled back with it' : '';

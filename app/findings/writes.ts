@@ -4,6 +4,7 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import { rollsBack } from '../profiler/transaction-sql.ts';
 import { endOf, type Kept, type Needs } from './shared/kept.ts';
 import {
   draftAt,
@@ -32,7 +33,7 @@ function rolledBack(database: Kept['database']): Set<number> {
   const undone = transactionsOf(database).filter(({ members }) =>
     members.some((index) => {
       const query = database.queries[index];
-      return query !== undefined && /^\s*rollback\s*;?\s*$/i.test(sqlOf(database, query));
+      return query !== undefined && rollsBack(sqlOf(database, query));
     }),
   );
   return new Set(undone.flatMap(({ members }) => members));

@@ -58,4 +58,16 @@ describe('finding unended-transaction', () => {
     const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE);
     expect(finding?.place).to.equal('src/carts.ts:4');
   });
+
+  it('sees an end that was sent in one text with other statements', () => {
+    const sent = { statement: 0, bindings: [], instance: 'a', group: null, error: null, connection: 'a1' };
+    const queries = [{ ...sent, transaction: 't1', caller: 'src/carts.ts:4' }];
+    const statements = [{ sql: 'begin; update carts set id = 2; commit' }];
+    const kept = { database: { statements, queries } } as unknown as Parameters<
+      typeof unendedTransaction.find
+    >[0];
+    expect(unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE)).to.deep.equal(
+      [],
+    );
+  });
 });

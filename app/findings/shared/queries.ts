@@ -50,9 +50,6 @@ export function isWrite({ read }: Read): boolean {
 
 export const PRIMARY = /^(?:_?id|uuid)$/i;
 
-/** Not to a savepoint. */
-export const ROLLED_BACK = /^\s*rollback(?!\s+(?:work\s+|transaction\s+)?to\b)/i;
-
 /** A finding about a statement, of a failure that the response does not show. */
 export function draftAt(
   { query, index }: Omit<Read, 'read'>,

@@ -8,9 +8,9 @@ import { describeError } from '../../profiler/record/thrown-value.ts';
 import { within } from '../../profiler/timeouts.ts';
 import { type Context, createSlot } from '../../profiler/record/context.ts';
 import type { KeptPlans, PlanOutcome, StatementToPlan } from '../../profiler/read/query-plan.ts';
+import { endsTransaction } from '../../profiler/transaction-sql.ts';
 import { type ExplainedStatement, explainOn, problem } from './explain-statement.ts';
 import type { QueryFact } from './query-fact.ts';
-import { ENDS } from './statement.ts';
 import { dropOldest } from '../../profiler/drop-oldest.ts';
 
 export interface ExplainPool {
@@ -101,7 +101,7 @@ function hasOpenTransaction(context: Context): boolean {
   const open = new Set<string>();
   for (const { transaction, sql } of context.all('query')) {
     if (transaction === null) continue;
-    if (ENDS.test(sql)) open.delete(transaction);
+    if (endsTransaction(sql)) open.delete(transaction);
     else open.add(transaction);
   }
   return open.size > 0;

@@ -5,9 +5,9 @@
  */
 import type { Context } from '../../profiler/record/context.ts';
 import { groupBy } from '../../profiler/group-by.ts';
+import { endsTransaction } from '../../profiler/transaction-sql.ts';
 import type { LockHolder, QueryFact } from './query-fact.ts';
 import { requestName } from '../request-name.ts';
-import { ENDS } from './statement.ts';
 
 /** Less is the usual time of a statement. */
 const WAIT_FROM_MS = 20;
@@ -42,7 +42,7 @@ function isAboutOtherRows(a: QueryFact, b: QueryFact): boolean {
 function spanOf(context: Context, members: readonly QueryFact[]): { from: number; to: number } {
   const last = members.at(-1);
   const from = context.startMark + (members[0]?.startMs ?? 0);
-  if (last === undefined || !ENDS.test(last.sql)) return { from, to: Infinity };
+  if (last === undefined || !endsTransaction(last.sql)) return { from, to: Infinity };
   const sentMs = last.startMs;
   return { from, to: context.startMark + sentMs + (last.durationMs ?? 0) };
 }

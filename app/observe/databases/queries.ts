@@ -4,13 +4,14 @@ import { types } from 'node:util';
 import type { Context, ContextTracker } from '../../profiler/record/context.ts';
 import { type DateWriter, truncateText } from '../../profiler/record/plain.ts';
 import type { Repeating } from '../../profiler/record/fact-list.ts';
+import { beginsTransaction, endsTransaction } from '../../profiler/transaction-sql.ts';
 import { callPath, createHelperLines } from '../stacks/call-path.ts';
 import type { CallerOptions, FindCaller } from '../stacks/caller.ts';
 import { createLeftSettings } from './left-settings.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import type { Explainer } from './explain.ts';
-import { bytesOf, ENDS, firstRows, messageOf, recordedValues } from './statement.ts';
+import { bytesOf, firstRows, messageOf, recordedValues } from './statement.ts';
 
 /** Who sends statements: the call of an ORM, or of a query builder. */
 export interface Origin {
@@ -85,7 +86,6 @@ interface Connection {
 }
 
 const SQL_LENGTH = 20_000;
-const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 
 /** A statement repeats with its line. */
 const REPEATED: Repeating<QueryFact> = { key: ({ caller, sql }) => `${caller ?? ''}\n${sql}` };
@@ -116,9 +116,9 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
 
   function transactionOf(connection: Connection | null, sql: string): string | null {
     if (connection === null) return null;
-    if (BEGINS.test(sql)) connection.transaction = `trx${++transactions}`;
+    if (beginsTransaction(sql)) connection.transaction = `trx${++transactions}`;
     const { transaction } = connection;
-    if (transaction !== null && ENDS.test(sql)) connection.transaction = null;
+    if (transaction !== null && endsTransaction(sql)) connection.transaction = null;
     return transaction;
   }
 
@@ -203,7 +203,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       dropped,
     } = query.origin ?? originOf(library, query.stack);
     const line = through ?? caller;
-    if (line !== null && !BEGINS.test(sql) && !ENDS.test(sql)) helpers.learn(line, sql);
+    if (line !== null && !beginsTransaction(sql) && !endsTransaction(sql)) helpers.learn(line, sql);
     const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,
@@ -225,7 +225,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     if (isFirst) fact.first = true;
     const setting = connection === null ? null : settings.before(connection, context, { sql, caller });
     if (setting !== null) fact.setting = setting;
-    if (query.isPooled === true && (BEGINS.test(sql) || ENDS.test(sql))) fact.pooled = true;
+    if (query.isPooled === true && (beginsTransaction(sql) || endsTransaction(sql))) fact.pooled = true;
     if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, query);
     if (label !== null) fact.label = label;

@@ -14,10 +14,6 @@ import {
 
 const FACT_BYTES = 250;
 
-/** A statement that ends a transaction, also as the last of several. */
-export const ENDS =
-  /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
-
 /** What the JSON of a recorded value does not say; `number`: it is not finite; `cut`: it does not say all of the value. */
 export type BindingType = 'number' | 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined' | 'cut';
 

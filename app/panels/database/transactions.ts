@@ -1,5 +1,6 @@
 /** Transactions as they ran: the queries of each, where it begins, where and how it ends. */
 import { addTo } from '../../profiler/group-by.ts';
+import { beginsTransaction, commits, rollsBack } from '../../profiler/transaction-sql.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseData, DatabaseQuery } from './data.ts';
 
@@ -10,12 +11,10 @@ export interface TransactionMark {
   says: string | null;
 }
 
-const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
-const ENDS = /^\s*(commit|rollback)(?!\s+to\b)/i;
-
 function endOf(data: DatabaseData, index: number): 'committed' | 'rolled back' | null {
-  const word = ENDS.exec(sqlOf(data, index))?.[1]?.toLowerCase();
-  return word === undefined ? null : word === 'commit' ? 'committed' : 'rolled back';
+  const sql = sqlOf(data, index);
+  if (commits(sql)) return 'committed';
+  return rollsBack(sql) ? 'rolled back' : null;
 }
 
 function endMs({ startMs, durationMs }: DatabaseQuery): number {
@@ -32,7 +31,7 @@ function sayOf(data: DatabaseData, members: readonly number[]): string {
   const last = data.queries[lastIndex];
   const end = endOf(data, lastIndex);
   const ends = end === null ? 0 : 1;
-  if (data.unkept === undefined && !members.some((index) => BEGINS.test(sqlOf(data, index))))
+  if (data.unkept === undefined && !members.some((index) => beginsTransaction(sqlOf(data, index))))
     return `${count(members.length - ends, 'statement')}, whose BEGIN was not recorded in this request`;
   const inner = Math.max(0, members.length - ends - 1);
   const openMs = first === undefined || last === undefined ? 0 : endMs(last) - first.startMs;

@@ -3,6 +3,7 @@ import type { BesideProfile } from '../../profiler/panel.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Row } from '../../profiler/read/rows.ts';
+import { endsTransaction } from '../../profiler/transaction-sql.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
@@ -22,7 +23,7 @@ import { isByItself, MOST_HEADERS } from './received.ts';
 import { repeatedSteps } from './repeated.ts';
 import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
-import { isRead } from '../shared/statements.ts';
+import { isControl, isRead } from '../shared/statements.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 const MOST = 40;
@@ -54,8 +55,6 @@ function fieldOf({ fields = [] }: Row, label: string): Field | undefined {
   return fields.find((field) => field.label === label);
 }
 
-const CONTROL = /^\s*(begin|start\s+transaction|set\s+transaction|commit|rollback|savepoint|release)\b/i;
-const ENDS = /^\s*(?:commit|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i;
 const SETTING = /^\s*(?:set(?!\s+transaction\b)|pragma)\b/i;
 
 /** Names of the bound values in the order of their placeholders. */
@@ -106,14 +105,14 @@ function queryStep(
   const names = new Set(changed.flatMap(({ bound }) => bound.map(({ field }) => field)));
   const statement = queryLine(row, () => placedNames(sql, system, query?.bindings ?? []), names);
   const tokens = query === undefined ? statement : [...statement, ...rowsTokens(query)];
-  const control = CONTROL.exec(sql);
+  const isOfTransaction = isControl(sql);
   return {
     ...row,
-    isWrite: control === null && !isRead(sql),
-    label: control === null ? `query ${index + 1}` : 'transaction',
+    isWrite: !isOfTransaction && !isRead(sql),
+    label: isOfTransaction ? 'transaction' : `query ${index + 1}`,
     text: textOf(tokens),
     line: () => tokens,
-    note: control === null ? row.note : null,
+    note: isOfTransaction ? null : row.note,
     badges: (row.badges ?? []).filter(
       (badge) => badge !== 'plan' && ((query?.waitMs ?? 0) >= LEAST_WAIT_MS || !badge.startsWith('waited ')),
     ),
@@ -235,7 +234,9 @@ function isEndOfStep(index: number, profile: Profile): boolean {
   const first = queries.find(
     ({ transaction, connection }) => transaction === end.transaction && connection === end.connection,
   );
-  return ENDS.test(statements[end.statement]?.sql ?? '') && first !== end && !isInLibrary(first?.caller);
+  return (
+    endsTransaction(statements[end.statement]?.sql ?? '') && first !== end && !isInLibrary(first?.caller)
+  );
 }
 
 interface StepOf {

@@ -4,6 +4,7 @@
  */
 import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
+import { endsTransaction, rollsBack } from '../../profiler/transaction-sql.ts';
 import type { Kept as AllKept } from './panel-data.ts';
 import { receivedBy } from './received.ts';
 import { endOf } from './rows.ts';
@@ -84,8 +85,6 @@ const SLACK_MS = 2;
 const SAME_CLOCK_MS = 0.05;
 /** Shorter statements that happen to be the same say nothing. */
 const SAME_FROM_MS = 10;
-const ENDS = /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort)\b/i;
-const UNDONE = /^\s*(?:rollback|abort)\b/i;
 /** Columns that each write sets to its own moment. */
 const OF_A_MOMENT = /(?:_at|At|_on|_time|timestamp|modified|updated|seen)$/i;
 
@@ -94,7 +93,7 @@ function endOfTransaction(database: KeptQueries, query: Query): Query | undefine
     (one) =>
       one.transaction === query.transaction &&
       one.connection === query.connection &&
-      ENDS.test(database.statements[one.statement]?.sql ?? ''),
+      endsTransaction(database.statements[one.statement]?.sql ?? ''),
   );
 }
 
@@ -110,7 +109,7 @@ function rowTouches(database: KeptQueries): Touch[] {
     // It found nothing to change.
     if (does === 'written' && rows === 0) return [];
     const end = query.transaction === null ? query : endOfTransaction(database, query);
-    if (end !== undefined && UNDONE.test(database.statements[end.statement]?.sql ?? '')) return [];
+    if (end !== undefined && rollsBack(database.statements[end.statement]?.sql ?? '')) return [];
     const where = [...row.where].map(([column, value]) => `${column} = ${value}`).join(', ');
     return [
       {

@@ -111,7 +111,9 @@ export function labelOf(sql: string, system?: string): string {
 
 /** Begin, commit, a setting of the connection (`set time zone`), a question about the schema that an ORM repeats (`pragma`) and the like, which do no work. */
 export function isControl(sql: string): boolean {
-  return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|set|pragma)\b/i.test(sql);
+  return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|end|abort|set|pragma)\b/i.test(
+    sql,
+  );
 }
 
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;

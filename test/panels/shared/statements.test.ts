@@ -206,6 +206,8 @@ describe('SQL, told without a parser', () => {
       'ROLLBACK',
       'SAVEPOINT trx3;',
       'release trx3',
+      'END;',
+      'abort',
       'PRAGMA TABLE_INFO(`things`);',
     ])
       expect(isControl(sql), sql).to.equal(true);

@@ -1,0 +1,29 @@
+/** Statements that begin and end a transaction. A text may hold several: the first begins it, the last ends it. */
+const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
+/** Behind it only a comment is allowed: in a text of several statements, the words may stand in a value. */
+const COMMITS = /(?:^|;)\s*(?:commit|end)(?:\s+(?:work|transaction))?\s*(?:\/\*[^;]*\*\/\s*)?;?\s*$/i;
+const ROLLS_BACK = /(?:^|;)\s*(?:rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort\b)[^;]*;?\s*$/i;
+const TO_SAVEPOINT = /^\s*rollback\s+(?:work\s+|transaction\s+)?to\b/i;
+/** For a second phase, on any connection. */
+const PREPARES = /^\s*prepare\s+transaction\b/i;
+
+export function beginsTransaction(sql: string): boolean {
+  return BEGINS.test(sql);
+}
+
+export function commits(sql: string): boolean {
+  return COMMITS.test(sql);
+}
+
+/** All of the transaction, not to a savepoint. */
+export function rollsBack(sql: string): boolean {
+  return ROLLS_BACK.test(sql);
+}
+
+export function rollsBackToSavepoint(sql: string): boolean {
+  return TO_SAVEPOINT.test(sql);
+}
+
+export function endsTransaction(sql: string): boolean {
+  return commits(sql) || rollsBack(sql) || PREPARES.test(sql);
+}
