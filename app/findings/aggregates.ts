@@ -1,7 +1,7 @@
 /** Sums, maxima and running totals that are not those of the rows they seem to be of. */
 import { foundRows } from '../panels/shared/found-rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
-import type { Needs } from './shared/kept.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import type { Needs, Rule } from './shared/kept.ts';
 import { draftAt, labelOf, plainSql, PRIMARY, readsOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
 
@@ -103,7 +103,7 @@ function sumsIn(columns: readonly string[]) {
   }).flatMap(({ alias, of, ...one }) => (of.size === 1 && alias !== undefined ? [{ ...one, alias }] : []));
 }
 
-const joinedRowsSummed: FindingRule<Needs<'database'>> = {
+const joinedRowsSummed: Rule<Needs<'database'>> = {
   name: 'joined-rows-summed',
   needs: ['database'],
   labels: ['joined rows summed'],
@@ -156,7 +156,7 @@ function ungrouped({ columns, groups }: { columns: string[]; groups: string[] })
   });
 }
 
-const columnNotGrouped: FindingRule<Needs<'database'>> = {
+const columnNotGrouped: Rule<Needs<'database'>> = {
   name: 'column-not-grouped',
   needs: ['database'],
   labels: ['any row of group'],
@@ -187,7 +187,7 @@ const columnNotGrouped: FindingRule<Needs<'database'>> = {
 const RUNNING =
   /\bsum ?\( ?(?:\w+\.)?(\w+) ?\) over ?\( ?(partition by [\w., ]+? )?order by (?:\w+\.)?(\w+)(?: asc| desc)? ?\).*?(?: as)? (\w+)$/i;
 
-const runningTotalTies: FindingRule<Needs<'database'>> = {
+const runningTotalTies: Rule<Needs<'database'>> = {
   name: 'running-total-ties',
   needs: ['database'],
   labels: ['running total'],
@@ -248,7 +248,7 @@ function columnName(column: string): string {
   return column.split(/[ .]/).at(-1) ?? '';
 }
 
-const rowsMerged: FindingRule<Needs<'database'>> = {
+const rowsMerged: Rule<Needs<'database'>> = {
   name: 'rows-merged',
   needs: ['database'],
   labels: ['UNION'],
@@ -272,7 +272,7 @@ const rowsMerged: FindingRule<Needs<'database'>> = {
   },
 };
 
-export const aggregateRules: readonly FindingRule[] = [
+export const aggregateRules: readonly Rule[] = [
   joinedRowsSummed,
   columnNotGrouped,
   runningTotalTies,

@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -19,10 +19,10 @@ import {
   sentHeader,
   sentHeaders,
 } from './shared/http.ts';
-import type { Kept, Needs } from './shared/kept.ts';
-import { count, duration, excerpt } from './shared/wording.ts';
+import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
+import { count, duration, excerpt, requestText } from './shared/wording.ts';
 
-export const corsRefused: FindingRule<Needs<'request' | 'routing', 'browser'>> = {
+export const corsRefused: Rule<Needs<'request' | 'routing', 'browser'>> = {
   name: 'cors-refused',
   needs: ['request', 'routing'],
   labels: ['CORS refused'],
@@ -76,7 +76,7 @@ function isSafe(origin: string | null): boolean {
   return url !== null && (url.protocol === 'https:' || LOCAL.test(url.hostname));
 }
 
-export const cookieRejected: FindingRule<Needs<'request'>> = {
+export const cookieRejected: Rule<Needs<'request'>> = {
   name: 'cookie-rejected',
   needs: ['request'],
   labels: ['cookie rejected'],
@@ -111,7 +111,7 @@ function scopeOf({ attributes }: Cookie, url: string): string {
   return `Path=${named}${domain === '' ? '' : `; Domain=${domain}`}`;
 }
 
-const cookieNotDeleted: FindingRule<Needs<'request', 'routing'>> = {
+const cookieNotDeleted: Rule<Needs<'request', 'routing'>> = {
   name: 'cookie-not-deleted',
   needs: ['request'],
   labels: ['cookie not deleted'],
@@ -126,7 +126,7 @@ const cookieNotDeleted: FindingRule<Needs<'request', 'routing'>> = {
       if (!isCleared(cookie) || !request.jar.some((one) => one.name === name)) return [];
       const own = sent.filter((one) => one.cookie.name === name).map((one) => scopeOf(one.cookie, url));
       const setters = siblings.flatMap(({ head, kept }) =>
-        sentHeaders(kept.request as KeptRequest, 'set-cookie')
+        (kept.request === undefined ? [] : sentHeaders(kept.request, 'set-cookie'))
           .map(({ value }) => readCookie(value))
           .filter((one) => one.name === name && !isCleared(one))
           .map((one) => ({ head, scope: scopeOf(one, head.url) })),
@@ -141,7 +141,7 @@ const cookieNotDeleted: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-const cookieTooLarge: FindingRule<Needs<'request', 'routing'>> = {
+const cookieTooLarge: Rule<Needs<'request', 'routing'>> = {
   name: 'cookie-too-large',
   needs: ['request'],
   labels: ['cookie too large'],
@@ -159,7 +159,7 @@ const cookieTooLarge: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-const cookieTooShort: FindingRule<Needs<'request', 'routing'>> = {
+const cookieTooShort: Rule<Needs<'request', 'routing'>> = {
   name: 'cookie-too-short',
   needs: ['request'],
   labels: ['cookie too short'],
@@ -181,7 +181,7 @@ const cookieTooShort: FindingRule<Needs<'request', 'routing'>> = {
 
 const NAMED = 3;
 
-const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
+const sessionWithoutCookie: Rule<Needs<'request', 'routing'>> = {
   name: 'session-without-cookie',
   needs: ['request'],
   labels: ['session without cookie'],
@@ -217,9 +217,9 @@ function entriesOf(value: Json | undefined): Map<string, Json> | null {
 }
 
 /** The name in the session that has an entry of what `first` received, which `second` has not; null: nothing is lost. */
-function lostName(first: EarlierRequest, second: EarlierRequest): string | null {
-  const [own, other] = [first, second].map(({ kept }) => kept.request as KeptRequest);
-  const [had, has] = [own?.sessionAndUser?.session, other?.sessionAndUser?.session];
+function lostName(first: OtherRequest, second: OtherRequest): string | null {
+  const own = first.kept.request;
+  const [had, has] = [own?.sessionAndUser?.session, second.kept.request?.sessionAndUser?.session];
   if (own === undefined || !isRecord(had) || !isRecord(has)) return null;
   const received = new Set(receivedFields(own).map(({ value }) => String(value)));
   const isReceived = (part: Json): boolean => leavesOf(part).some(({ value }) => received.has(String(value)));
@@ -236,8 +236,8 @@ function lostName(first: EarlierRequest, second: EarlierRequest): string | null 
 }
 
 /** Milliseconds between the loading by `second` and the earliest moment at which `first` can have saved; null: in another order. */
-function staleMs(first: EarlierRequest, second: EarlierRequest): number | null {
-  const [one, other] = [first.kept, second.kept] as Partial<Kept>[];
+function staleMs(first: OtherRequest, second: OtherRequest): number | null {
+  const [one, other] = [first.kept, second.kept];
   const mark = one?.request?.sessionAndUser?.mark;
   const layer = other?.routing?.layers.find(({ name, nextMs }) => name === 'session' && nextMs !== null);
   const [savedMs, laterMs] = [one, other].map((kept) => kept?.request?.response?.headersAtMs ?? null);
@@ -253,7 +253,7 @@ function staleMs(first: EarlierRequest, second: EarlierRequest): number | null {
 /** Times are rounded. */
 const CLOCK_MS = 0.1;
 
-const sessionOverwritten: FindingRule<Needs<'request' | 'routing', 'runtime'>> = {
+const sessionOverwritten: Rule<Needs<'request' | 'routing', 'runtime'>> = {
   name: 'session-overwritten',
   needs: ['request', 'routing'],
   labels: ['session lost'],
@@ -261,9 +261,9 @@ const sessionOverwritten: FindingRule<Needs<'request' | 'routing', 'runtime'>> =
   fix: 'Store a list that grows, such as a cart, in the database or in a Redis hash. There, each request changes its own part. A session is read and written as a whole.',
   overlaps: ({ request }) => request.sessionAndUser?.mark !== undefined,
   find(kept, head, { overlapping }) {
-    const self: EarlierRequest = { head, kept: { ...kept } };
+    const self: OtherRequest = { head, kept: { ...kept } };
     return overlapping.flatMap((other): FindingDraft[] => {
-      const name = `${other.head.method} ${excerpt(other.head.route ?? other.head.url, 80)} (${other.head.token})`;
+      const name = requestText(other.head);
       const common = { broke: 'unseen', severity: 'bad', anchor: 'session' } as const;
       const place = kept.routing.route?.source;
       const over = staleMs(other, self);
@@ -285,7 +285,7 @@ const sessionOverwritten: FindingRule<Needs<'request' | 'routing', 'runtime'>> =
 const OF_SIGN_IN =
   /return|redirect|flash|message|csrf|xsrf|state|nonce|oauth|oidc|saml|captcha|attempt|passport/i;
 
-const sessionRenewed: FindingRule<Needs<'request', 'routing'>> = {
+const sessionRenewed: Rule<Needs<'request', 'routing'>> = {
   name: 'session-renewed',
   needs: ['request'],
   labels: ['session lost'],
@@ -295,24 +295,20 @@ const sessionRenewed: FindingRule<Needs<'request', 'routing'>> = {
   find({ request, routing }, _head, { siblings }) {
     const { session, former } = request.sessionAndUser ?? {};
     if (former === undefined || !isRecord(session) || Object.keys(session).length === 0) return [];
-    const before = siblings.find(
-      ({ kept }) => (kept as Partial<Kept>).request?.sessionAndUser?.mark === former,
-    );
-    const had = (before?.kept as Partial<Kept> | undefined)?.request?.sessionAndUser?.session;
+    const before = siblings.find(({ kept }) => kept.request?.sessionAndUser?.mark === former);
+    const had = before?.kept.request?.sessionAndUser?.session;
     if (before === undefined || !isRecord(had)) return [];
     const lost = Object.keys(had).filter((name) => !Object.hasOwn(session, name) && !OF_SIGN_IN.test(name));
     if (lost.length === 0) return [];
     const names = lost.slice(0, NAMED).map((name) => `req.session.${excerpt(name, 60)}`);
-    const { method, route, url, token } = before.head;
-    const who = `${method} ${excerpt(route ?? url, 80)} (${token})`;
-    const sentence = `The response began a new session without ${names.join(', ')}, which the session had before, at ${who}`;
+    const sentence = `The response began a new session without ${names.join(', ')}, which the session had before, at ${requestText(before.head)}`;
     return [
       { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
     ];
   },
 };
 
-const sessionChangedLate: FindingRule<Needs<'request', 'routing'>> = {
+const sessionChangedLate: Rule<Needs<'request', 'routing'>> = {
   name: 'session-changed-late',
   needs: ['request'],
   labels: ['session lost'],
@@ -361,7 +357,7 @@ function blockedIn(html: string, nonces: readonly string[]): number {
   return blocked;
 }
 
-const inlineScriptBlocked: FindingRule<Needs<'request', 'routing' | 'browser'>> = {
+const inlineScriptBlocked: Rule<Needs<'request', 'routing' | 'browser'>> = {
   name: 'inline-script-blocked',
   needs: ['request'],
   labels: ['script blocked'],
@@ -418,7 +414,7 @@ function wantedBy(request: KeptRequest, path: string): string | undefined {
   return ENDINGS[path.slice(path.lastIndexOf('.') + 1)];
 }
 
-const htmlInstead: FindingRule<Needs<'request' | 'routing'>> = {
+const htmlInstead: Rule<Needs<'request' | 'routing'>> = {
   name: 'html-instead',
   needs: ['request', 'routing'],
   labels: ['HTML instead'],
@@ -450,7 +446,7 @@ function isSentAway(request: KeptRequest, status: number | null): boolean {
   return SENT_AWAY.has(status ?? 0) && request.jar.length > 0 && sessionNames(request)?.length === 0;
 }
 
-const sessionEmpty: FindingRule<Needs<'request'>> = {
+const sessionEmpty: Rule<Needs<'request'>> = {
   name: 'session-empty',
   needs: ['request'],
   labels: ['empty session'],
@@ -460,7 +456,8 @@ const sessionEmpty: FindingRule<Needs<'request'>> = {
   find({ request }, head, { siblings }) {
     if (!isSentAway(request, head.status)) return [];
     for (const { head: before, kept } of siblings) {
-      const login = kept.request as KeptRequest;
+      const { request: login, routing } = kept;
+      if (login === undefined) continue;
       const left = sessionNames(login);
       const isNear =
         before.clientAddress === head.clientAddress && head.startedAt - before.startedAt < FOLLOWED_MS;
@@ -473,14 +470,14 @@ const sessionEmpty: FindingRule<Needs<'request'>> = {
           ? 'but left nothing in the session, as happens if it is regenerated after values were set'
           : `with ${count(left.length, 'value')} in the session, which was not saved, or not read again`;
       const sentence = `The session is empty: ${before.method} ${before.route ?? ''} (${before.token}) set its cookie and redirected here, ${how}`;
-      const place = (kept as Partial<Kept>).routing?.route?.source;
+      const place = routing?.route?.source;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: 'session', place }];
     }
     return [];
   },
 };
 
-export const browserRules: readonly FindingRule[] = [
+export const browserRules: readonly Rule[] = [
   corsRefused,
   cookieRejected,
   cookieNotDeleted,

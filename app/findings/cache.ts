@@ -2,14 +2,23 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES, storedIn } from './shared/cache.ts';
-import { endOf, type Kept, type Needs } from './shared/kept.ts';
+import { endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
 import { readsOf, textOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
-import { brokeBy, count, duration, excerpt, listOf, placeText, shareOf } from './shared/wording.ts';
+import {
+  brokeBy,
+  count,
+  duration,
+  excerpt,
+  listOf,
+  placeText,
+  requestText,
+  shareOf,
+} from './shared/wording.ts';
 
 type Miss = Command & { past: NonNullable<Command['past']> };
 type Given = Needs<'cache', 'database' | 'http_client' | 'request' | 'runtime'>;
@@ -20,7 +29,7 @@ const VERY_MANY_READS = 20;
 /** Share of the request above which a loop is bad. */
 const HEAVY_SHARE = 0.2;
 
-const cacheNPlusOne: FindingRule<Needs<'cache'>> = {
+const cacheNPlusOne: Rule<Needs<'cache'>> = {
   name: 'cache-n-plus-one',
   needs: ['cache'],
   labels: ['N+1'],
@@ -76,7 +85,7 @@ function changeOf({ past, key }: Miss, kept: Given, head: ProfileHead): string |
   return `${changes.what} in its key is another one each time`;
 }
 
-const cacheSparesNothing: FindingRule<Given> = {
+const cacheSparesNothing: Rule<Given> = {
   name: 'cache-spares-nothing',
   needs: ['cache'],
   labels: ['cache never hits'],
@@ -101,7 +110,7 @@ const cacheSparesNothing: FindingRule<Given> = {
   },
 };
 
-const cacheStampede: FindingRule<Given> = {
+const cacheStampede: Rule<Given> = {
   name: 'cache-stampede',
   needs: ['cache'],
   labels: ['stampede'],
@@ -120,7 +129,7 @@ const cacheStampede: FindingRule<Given> = {
   },
 };
 
-const cacheNotCleared: FindingRule<Needs<'cache'>> = {
+const cacheNotCleared: Rule<Needs<'cache'>> = {
   name: 'cache-not-cleared',
   needs: ['cache'],
   labels: ['cache not cleared'],
@@ -145,7 +154,7 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
   },
 };
 
-const absenceCached: FindingRule<Needs<'cache'>> = {
+const absenceCached: Rule<Needs<'cache'>> = {
   name: 'absence-cached',
   needs: ['cache'],
   labels: ['cached absence'],
@@ -161,7 +170,7 @@ const absenceCached: FindingRule<Needs<'cache'>> = {
       if (filler?.head.status !== 404) return [];
       const parts = new Set(key.split(/[:/|]/));
       const writer = [...siblings, ...earlier].find(({ head, kept }) => {
-        const { database } = kept as Partial<Kept>;
+        const { database } = kept;
         if (head.startedAt < filler.head.startedAt || (head.status ?? 500) >= 300 || database === undefined)
           return false;
         return readsOf(database).some(
@@ -180,7 +189,7 @@ const absenceCached: FindingRule<Needs<'cache'>> = {
 
 const LARGE = 1000;
 
-const cacheLargeReply: FindingRule<Needs<'cache'>> = {
+const cacheLargeReply: Rule<Needs<'cache'>> = {
   name: 'cache-large-reply',
   needs: ['cache'],
   labels: ['KEYS', 'large reply'],
@@ -211,7 +220,7 @@ function raceSentence({ what, token }: Overlap, label: string, who: 'over' | 'un
   return `${label} and ${other} wrote the same key at the same time, each from the value it had read before`;
 }
 
-const cacheLostUpdate: FindingRule<Given> = {
+const cacheLostUpdate: Rule<Given> = {
   name: 'cache-lost-update',
   needs: ['cache'],
   labels: ['lost update'],
@@ -278,7 +287,7 @@ function otherSplit([first, second]: Joined['values']): [string, string] {
   return [whole.slice(0, at), whole.slice(at)];
 }
 
-const cacheKeyJoined: FindingRule<Needs<'cache' | 'request'>> = {
+const cacheKeyJoined: Rule<Needs<'cache' | 'request'>> = {
   name: 'cache-key-joined',
   needs: ['cache', 'request'],
   labels: ['key joins values'],
@@ -291,7 +300,7 @@ const cacheKeyJoined: FindingRule<Needs<'cache' | 'request'>> = {
     const joined = joinedIn(key, numbersIn(kept.request));
     if (key === null || joined === null) return [];
     const storer = earlier.find((one) => storedIn(one.kept, key) !== undefined);
-    const { request: before } = (storer?.kept ?? {}) as Partial<Kept>;
+    const { request: before } = storer?.kept ?? {};
     const stored = before === undefined ? null : joinedIn(key, numbersIn(before));
     const isOther = hits !== 0 && stored !== null && stored.values.join() !== joined.values.join();
     const others = isOther ? stored.values : otherSplit(joined.values);
@@ -334,7 +343,7 @@ function overdueIn({ items }: Kept['cache']): Overdue[] {
   });
 }
 
-const lockExpired: FindingRule<Needs<'cache'>> = {
+const lockExpired: Rule<Needs<'cache'>> = {
   name: 'lock-expired',
   needs: ['cache'],
   labels: ['lock expired'],
@@ -344,15 +353,12 @@ const lockExpired: FindingRule<Needs<'cache'>> = {
   find({ cache }, head, { overlapping }) {
     return overdueIn(cache).map(({ take, release, index, lifetimeMs, heldMs }): FindingDraft => {
       const other = overlapping.find(({ head: { startedAt }, kept }) =>
-        (kept as Partial<Kept>).cache?.items.some((one) => {
+        kept.cache?.items.some((one) => {
           const atMs = one.startMs + startedAt - head.startedAt;
           return one.key === take.key && takesLock(one) && atMs > endOf(take) && atMs < release.startMs;
         }),
       );
-      const who =
-        other === undefined
-          ? 'another one'
-          : `${other.head.method} ${excerpt(other.head.route ?? other.head.url, 80)} (${other.head.token})`;
+      const who = other === undefined ? 'another one' : requestText(other.head);
       const isStolen = release.reply !== 0;
       const taken = other === undefined && !isStolen ? '' : `; ${who} took it meanwhile`;
       const end = isStolen ? `, and ${release.command} deleted that lock: it doesn’t ask whose it is` : '';
@@ -366,7 +372,7 @@ const lockExpired: FindingRule<Needs<'cache'>> = {
 /** A stored session of express-session begins with its cookie. */
 const SESSION = '{"cookie":{';
 
-const sessionNotSaved: FindingRule<Needs<'cache'>> = {
+const sessionNotSaved: Rule<Needs<'cache'>> = {
   name: 'session-not-saved',
   needs: ['cache'],
   labels: ['session not saved'],
@@ -393,7 +399,7 @@ function saysNothing(request: KeptRequest, head: ProfileHead): boolean {
   );
 }
 
-const emptyHash: FindingRule<Needs<'cache' | 'request'>> = {
+const emptyHash: Rule<Needs<'cache' | 'request'>> = {
   name: 'empty-hash',
   needs: ['cache', 'request'],
   labels: ['empty hash'],
@@ -419,7 +425,7 @@ const emptyHash: FindingRule<Needs<'cache' | 'request'>> = {
   },
 };
 
-export const cacheRules: readonly FindingRule[] = [
+export const cacheRules: readonly Rule[] = [
   cacheNPlusOne,
   cacheSparesNothing,
   cacheStampede,

@@ -5,14 +5,22 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { decodeSafely, type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { type Command, fillOf, storedIn } from './shared/cache.ts';
 import { type Caller, callerOf, IDENTITY, isSame } from './shared/callers.ts';
 import { callName, isReading } from './shared/calls.ts';
-import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
+import {
+  type Database,
+  endOf,
+  type Interval,
+  type Kept,
+  type Needs,
+  type OtherRequest,
+  type Rule,
+} from './shared/kept.ts';
 import { asksForKey, textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
@@ -21,7 +29,7 @@ function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;
 }
 
-function asksFor({ words, value }: Caller, database: Kept['database']): boolean {
+function asksFor({ words, value }: Caller, database: Database): boolean {
   return readsOf(database).some(({ read, query }) =>
     read.where?.some((one) => {
       const isOfCaller = words.test(one.column) || (PRIMARY.test(one.column) && words.test(read.table ?? ''));
@@ -31,9 +39,9 @@ function asksFor({ words, value }: Caller, database: Kept['database']): boolean 
 }
 
 /** Whose the value is that another request stored under this key; null: nobody’s, or that is not known. */
-function ownerOf(key: string, earlier: readonly EarlierRequest[]): (Caller & { token: string }) | null {
+function ownerOf(key: string, earlier: readonly OtherRequest[]): (Caller & { token: string }) | null {
   const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
-  const { request, database } = (filler?.kept ?? {}) as Partial<Kept>;
+  const { request, database } = filler?.kept ?? {};
   const caller = callerOf(request);
   if (filler === undefined || caller === null || database === undefined) return null;
   // An address that names it has it for everybody.
@@ -59,7 +67,7 @@ function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
   return other?.name ?? null;
 }
 
-const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = {
+const cacheOfAnotherUser: Rule<Needs<'cache' | 'request', 'database'>> = {
   name: 'cache-of-another-user',
   needs: ['cache', 'request'],
   labels: ['another user'],
@@ -111,7 +119,7 @@ function alsoAsked({ read, query }: Read): string[] {
   });
 }
 
-const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
+const ownerNotAsked: Rule<Needs<'request' | 'database'>> = {
   name: 'owner-not-asked',
   needs: ['request', 'database'],
   labels: ['owner not asked'],
@@ -128,7 +136,7 @@ const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
     const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
     const isOfId = last.read.where?.some((one) => textsIn(one, last.query).some((text) => ids.has(text)));
     for (const { head: above, kept } of isOfId === true ? siblings : []) {
-      const { request: asked, database: refused } = kept as Partial<Kept>;
+      const { request: asked, database: refused } = kept;
       if ((above.status !== 403 && above.status !== 404) || !isAbove(above, head)) continue;
       if (refused === undefined || !isSame(own, callerOf(asked))) continue;
       const columns = readsOf(refused)
@@ -166,7 +174,7 @@ function namedIds(route: string | null, { routeParams }: KeptRequest) {
   });
 }
 
-const otherParent: FindingRule<Needs<'request' | 'database'>> = {
+const otherParent: Rule<Needs<'request' | 'database'>> = {
   name: 'other-parent',
   needs: ['request', 'database'],
   labels: ['other parent'],
@@ -206,7 +214,7 @@ const otherParent: FindingRule<Needs<'request' | 'database'>> = {
 const ALLOWS =
   /^(?:roles?|permissions?|access(?:_level)?|is_(?:admin|owner|member|moderator|editor)|can_\w+)$/i;
 
-const checkNotAwaited: FindingRule<Needs<'request' | 'database'>> = {
+const checkNotAwaited: Rule<Needs<'request' | 'database'>> = {
   name: 'check-not-awaited',
   needs: ['request', 'database'],
   labels: ['check not awaited'],
@@ -255,7 +263,7 @@ function sameValue(one: Json | undefined, other: Json | undefined): boolean {
   return plain(one) === plain(other);
 }
 
-const rightsWritten: FindingRule<Needs<'request' | 'database', 'http_client'>> = {
+const rightsWritten: Rule<Needs<'request' | 'database', 'http_client'>> = {
   name: 'rights-written',
   needs: ['request', 'database'],
   labels: ['rights from the body'],
@@ -403,8 +411,7 @@ function boundApart(
 }
 
 /** A header that chose the value of the key in another request, and that the key does not have. */
-function lackingHeader(key: string, own: KeptRequest, { head, kept }: EarlierRequest): Lacking | null {
-  const filler = kept as Partial<Kept>;
+function lackingHeader(key: string, own: KeptRequest, { head, kept: filler }: OtherRequest): Lacking | null {
   if (filler.request?.response?.text !== own.response?.text) return null;
   for (const { name, value } of filler.request?.headers ?? []) {
     const mine = own.headers.find((one) => one.name.toLowerCase() === name.toLowerCase());
@@ -427,13 +434,14 @@ function lackingHeader(key: string, own: KeptRequest, { head, kept }: EarlierReq
 }
 
 /** A parameter or header that made the value of the key in another request, and that the key does not have. */
-function lackingIn(key: string, own: KeptRequest, earlier: readonly EarlierRequest[]): Lacking | null {
+function lackingIn(key: string, own: KeptRequest, earlier: readonly OtherRequest[]): Lacking | null {
   const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
-  const kept = (filler?.kept ?? {}) as Partial<Kept>;
-  if (filler === undefined || kept.request === undefined) return null;
+  if (filler?.kept.request === undefined) return null;
+  const { kept } = filler;
+  const { query: theirQuery, routeParams: theirParams } = filler.kept.request;
   const { query, routeParams } = own;
   const mine = receivedFields({ query, routeParams });
-  for (const field of receivedFields({ query: kept.request.query, routeParams: kept.request.routeParams })) {
+  for (const field of receivedFields({ query: theirQuery, routeParams: theirParams })) {
     const text = String(field.value);
     // A fraction may be rounded on purpose, such as a place on the map.
     if (text === '' || isMasked(text) || TRACKING.test(field.name) || /^-?\d+\.\d+$/.test(text)) continue;
@@ -449,7 +457,7 @@ function lackingIn(key: string, own: KeptRequest, earlier: readonly EarlierReque
 function cachedForAnother(
   { items }: Kept['cache'],
   request: KeptRequest,
-  earlier: readonly EarlierRequest[],
+  earlier: readonly OtherRequest[],
 ): FindingDraft[] {
   return items.flatMap((item, index): FindingDraft[] => {
     const { command, key, caller: place } = item;
@@ -470,13 +478,13 @@ function cachedForAnother(
 }
 
 /** It ran every statement that the earlier request ran, so what it sent came from the database again. */
-function ranTheSame(own: Partial<Kept>['database'], before: Partial<Kept>['database']): boolean {
-  const sqlOf = (data: Partial<Kept>['database']): string[] => data?.statements.map(({ sql }) => sql) ?? [];
+function ranTheSame(own: Database | undefined, before: Database | undefined): boolean {
+  const sqlOf = (data: Database | undefined): string[] => data?.statements.map(({ sql }) => sql) ?? [];
   const ran = new Set(sqlOf(own));
   return ran.size > 0 && sqlOf(before).every((sql) => ran.has(sql));
 }
 
-const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'cache'>> = {
+const answerOfAnother: Rule<Needs<'request', 'routing' | 'database' | 'cache'>> = {
   name: 'answer-of-another',
   needs: ['request'],
   labels: ['another answer'],
@@ -491,7 +499,7 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
     if (cached.length > 0) return cached;
     const others = otherValues(request);
     for (const { head, kept } of others.length === 0 ? [] : earlier) {
-      const before = kept.request as KeptRequest | undefined;
+      const before = kept.request;
       if (before?.response === undefined || before.response.text !== request.response?.text) continue;
       const given = receivedFields(before);
       const name = others.find(({ field, sent }) =>
@@ -499,7 +507,7 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
           ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
         ),
       )?.field.name;
-      if (name === undefined || ranTheSame(database, (kept as Partial<Kept>).database)) continue;
+      if (name === undefined || ranTheSame(database, kept.database)) continue;
       const asked =
         database === undefined && cache === undefined
           ? ', and this request asked no database or cache for it'
@@ -512,7 +520,7 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
   },
 };
 
-export const callerRules: readonly FindingRule[] = [
+export const callerRules: readonly Rule[] = [
   cacheOfAnotherUser,
   ownerNotAsked,
   otherParent,

@@ -4,7 +4,7 @@ import { hasFailed } from '../panels/shared/failed-call.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import {
@@ -18,7 +18,7 @@ import {
   triesOf,
   typeOf,
 } from './shared/calls.ts';
-import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { type Call, type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
 import { arePolls, certainMs } from './shared/time.ts';
 import {
@@ -45,7 +45,7 @@ function shapeOf({ method, url }: Call): string {
   return `${method} ${before}${segments.join('/')}?${names.sort().join('&')}`;
 }
 
-const manyCalls: FindingRule<Needs<'http_client'>> = {
+const manyCalls: Rule<Needs<'http_client'>> = {
   name: 'many-calls',
   needs: ['http_client'],
   labels: ['many calls'],
@@ -116,7 +116,7 @@ function responsesOf(calls: readonly Call[]): 'same' | 'other' | null {
   return bodies.every((body) => body?.text === bodies[0]?.text) ? 'same' : 'other';
 }
 
-const repeatedCall: FindingRule<Needs<'http_client'>> = {
+const repeatedCall: Rule<Needs<'http_client'>> = {
   name: 'repeated-call',
   needs: ['http_client'],
   labels: ['repeated call'],
@@ -157,7 +157,7 @@ function alikeIn(calls: readonly Call[]): number[][] {
   return [...alike.values()].filter(({ length }) => length >= LEAST_ALIKE);
 }
 
-const sentRepeatedly: FindingRule<Needs<'http_client'>> = {
+const sentRepeatedly: Rule<Needs<'http_client'>> = {
   name: 'sent-repeatedly',
   needs: ['http_client'],
   labels: ['sent repeatedly'],
@@ -243,7 +243,7 @@ function remarkOn(attempts: readonly Call[]): string {
 const REPEAT_FIX =
   'Find out why the first attempt fails. Limit the attempts and the time that they may take together, and pause between them as long as `Retry-After` says.';
 
-export const retriedCall: FindingRule<Needs<'http_client'>> = {
+export const retriedCall: Rule<Needs<'http_client'>> = {
   name: 'retried-call',
   needs: ['http_client'],
   labels: ['retried', 'sent twice'],
@@ -326,7 +326,7 @@ function refusalSent(
   return [{ label: 'failure ignored', broke: 'unseen', severity: 'warn', sentence, anchor, place }];
 }
 
-const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
+const failedCall: Rule<Needs<'http_client', 'request'>> = {
   name: 'failed-call',
   needs: ['http_client'],
   labels: ['call failed', 'failure ignored'],
@@ -369,7 +369,7 @@ function isSyntaxError({ thrown, origin }: Error): boolean {
   return origin !== 'logged' && root?.class === 'SyntaxError' && root.message.includes('JSON');
 }
 
-const callNotJson: FindingRule<Needs<'http_client' | 'exception'>> = {
+const callNotJson: Rule<Needs<'http_client' | 'exception'>> = {
   name: 'call-not-json',
   needs: ['http_client', 'exception'],
   labels: ['call not JSON'],
@@ -409,7 +409,7 @@ interface Work {
 
 type Given = Needs<'http_client', 'database'>;
 
-function readsOf(database: Kept['database'] | undefined): Work[] {
+function readsOf(database: Database | undefined): Work[] {
   if (database === undefined) return [];
   const isPlain = (query: Query): boolean =>
     query.transaction === null && query.group === null && query.error === null && query.durationMs !== null;
@@ -481,7 +481,7 @@ function countsText(chain: readonly Work[]): string {
   return `${count(calls, 'call')}${reads === 0 ? '' : ` and ${count(reads, 'read')}`}`;
 }
 
-export const sequentialCalls: FindingRule<Given> = {
+export const sequentialCalls: Rule<Given> = {
   name: 'sequential-calls',
   needs: ['http_client'],
   labels: ['sequential calls'],
@@ -506,7 +506,7 @@ export const sequentialCalls: FindingRule<Given> = {
   },
 };
 
-const methodLost: FindingRule<Needs<'http_client'>> = {
+const methodLost: Rule<Needs<'http_client'>> = {
   name: 'method-lost',
   needs: ['http_client'],
   labels: ['method lost'],
@@ -522,7 +522,7 @@ const methodLost: FindingRule<Needs<'http_client'>> = {
   },
 };
 
-export const callRules: readonly FindingRule[] = [
+export const callRules: readonly Rule[] = [
   methodLost,
   manyCalls,
   repeatedCall,

@@ -5,14 +5,14 @@ import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
-import type { Kept, Needs } from './shared/kept.ts';
+import type { Kept, Needs, Rule } from './shared/kept.ts';
 import { DAY, DAY_MS, movedDays } from './shared/moved-days.ts';
 import { draftAt, labelOf, type Read, readsOf } from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
 
-const dayMoved: FindingRule<Needs<'request' | 'database'>> = {
+const dayMoved: Rule<Needs<'request' | 'database'>> = {
   name: 'day-moved',
   needs: ['request', 'database'],
   labels: ['day moved'],
@@ -87,7 +87,7 @@ function hasTimeOfDay(column: string, { request, database }: Partial<Kept>): boo
   );
 }
 
-const lastDayLeftOut: FindingRule<Needs<'database', 'request'>> = {
+const lastDayLeftOut: Rule<Needs<'database', 'request'>> = {
   name: 'last-day-left-out',
   needs: ['database'],
   labels: ['last day'],
@@ -96,10 +96,7 @@ const lastDayLeftOut: FindingRule<Needs<'database', 'request'>> = {
   compares: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
   relates: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
   find({ database, request }, _head, { earlier, siblings }) {
-    const seen = [
-      { request, database } as Partial<Kept>,
-      ...[...earlier, ...siblings].map(({ kept }) => kept),
-    ];
+    const seen = [{ request, database }, ...[...earlier, ...siblings].map(({ kept }) => kept)];
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const column = dayAsEnd(one, request);
       if (column === null || !seen.some((kept) => hasTimeOfDay(column, kept))) return [];
@@ -145,7 +142,7 @@ function clockText(minute: number): string {
   return [Math.floor(minute / HOUR), minute % HOUR].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-const hourMoved: FindingRule<Needs<'database' | 'request'>> = {
+const hourMoved: Rule<Needs<'database' | 'request'>> = {
   name: 'hour-moved',
   needs: ['database', 'request'],
   labels: ['hour moved'],
@@ -185,7 +182,7 @@ function daysOf(value: Json | undefined): string[] {
   return time === undefined ? [day] : [day, new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)];
 }
 
-const monthFirst: FindingRule<Needs<'database' | 'request'>> = {
+const monthFirst: Rule<Needs<'database' | 'request'>> = {
   name: 'month-first',
   needs: ['database', 'request'],
   labels: ['day and month'],
@@ -213,4 +210,4 @@ const monthFirst: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const dateRules: readonly FindingRule[] = [dayMoved, lastDayLeftOut, hourMoved, monthFirst];
+export const dateRules: readonly Rule[] = [dayMoved, lastDayLeftOut, hourMoved, monthFirst];

@@ -5,17 +5,16 @@ import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { aboutStatement } from '../panels/shared/about-statement.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, typeOf } from './shared/calls.ts';
 import { mediaType } from './shared/http.ts';
-import type { Kept, Needs, Query } from './shared/kept.ts';
+import type { Database, Needs, Query, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
-type Database = Kept['database'];
 type Given = Needs<'request', 'database' | 'routing'>;
 
 interface Text {
@@ -54,7 +53,7 @@ function fileDraft({ request, routing }: Given, { status }: Pick<ProfileHead, 's
   return [{ broke: 'response', severity: 'warn', sentence, place }];
 }
 
-const byteOrderMark: FindingRule<Given> = {
+const byteOrderMark: Rule<Given> = {
   name: 'byte-order-mark',
   needs: ['request'],
   labels: ['byte order mark'],
@@ -89,7 +88,7 @@ function isMisread(text: string): boolean {
   }
 }
 
-const readAsLatin: FindingRule<Given> = {
+const readAsLatin: Rule<Given> = {
   name: 'read-as-latin',
   needs: ['request'],
   labels: ['mojibake'],
@@ -120,7 +119,7 @@ function beyondThreeBytes({ bindings }: Query): string | null {
   );
 }
 
-const writtenWithWarning: FindingRule<Needs<'database'>> = {
+const writtenWithWarning: Rule<Needs<'database'>> = {
   name: 'written-with-warning',
   needs: ['database'],
   labels: ['warning of database'],
@@ -149,7 +148,7 @@ const writtenWithWarning: FindingRule<Needs<'database'>> = {
 const BYTES =
   /^(?:application\/(?:pdf|zip|gzip|octet-stream|vnd\.openxml.*)|image\/(?!svg)|audio\/|video\/|font\/)/;
 
-const bytesAsText: FindingRule<Needs<'request' | 'http_client'>> = {
+const bytesAsText: Rule<Needs<'request' | 'http_client'>> = {
   name: 'bytes-as-text',
   needs: ['request', 'http_client'],
   labels: ['bytes read as text'],
@@ -175,7 +174,7 @@ const bytesAsText: FindingRule<Needs<'request' | 'http_client'>> = {
 /** People write them with capitals, and a column that ignores them is meant to. */
 const ANY_CASE = /mail|user|login|name|slug|search/i;
 
-const caseIgnored: FindingRule<Needs<'database'>> = {
+const caseIgnored: Rule<Needs<'database'>> = {
   name: 'case-ignored',
   needs: ['database'],
   labels: ['capitals ignored'],
@@ -219,7 +218,7 @@ function lettersOf(value: Json | undefined): string | null {
   return typeof value === 'string' ? value.replace(/^%|%$/g, '').trim().toLowerCase() : null;
 }
 
-const textDecomposed: FindingRule<Needs<'request' | 'database'>> = {
+const textDecomposed: Rule<Needs<'request' | 'database'>> = {
   name: 'text-decomposed',
   needs: ['request', 'database'],
   labels: ['decomposed text'],
@@ -246,7 +245,7 @@ const textDecomposed: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
-export const encodingRules: readonly FindingRule[] = [
+export const encodingRules: readonly Rule[] = [
   byteOrderMark,
   readAsLatin,
   writtenWithWarning,

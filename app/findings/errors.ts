@@ -1,8 +1,8 @@
 /** Errors: their origin and their outcome. */
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
-import { isInLibrary } from '../panels/shared/rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { isInLibrary } from '../profiler/read/rows.ts';
 import type { ThrownFrame } from '../profiler/record/thrown.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName, lostMethods, outcomeOf, typeOf } from './shared/calls.ts';
@@ -15,7 +15,7 @@ import {
   wasSeen,
 } from './shared/errors.ts';
 import { nameOfLayer } from './shared/http.ts';
-import { endOf, type Kept, type Needs } from './shared/kept.ts';
+import { type Database, endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
 import { labelOf } from './shared/queries.ts';
 import { brokeBy, count, duration, excerpt } from './shared/wording.ts';
 
@@ -52,7 +52,7 @@ function isOfLostCall(error: Error, client: Kept['http_client'] | undefined): bo
   return lostMethods(client?.calls ?? []).some(({ next }) => isInResponse(error, next.responseBody?.text));
 }
 
-export const errorThrown: FindingRule<Needs<'exception', 'request' | 'database' | 'http_client'>> = {
+export const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http_client'>> = {
   name: 'error-thrown',
   needs: ['exception'],
   labels: ['exception', 'late error'],
@@ -112,7 +112,7 @@ function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[
   return [{ broke: 'response', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
 }
 
-const rootCause: FindingRule<Needs<'exception', 'database'>> = {
+const rootCause: Rule<Needs<'exception', 'database'>> = {
   name: 'root-cause',
   needs: ['exception'],
   labels: ['root cause'],
@@ -130,7 +130,7 @@ const rootCause: FindingRule<Needs<'exception', 'database'>> = {
   },
 };
 
-const streamFailed: FindingRule<Needs<'exception', 'request' | 'routing'>> = {
+const streamFailed: Rule<Needs<'exception', 'request' | 'routing'>> = {
   name: 'stream-failed',
   needs: ['exception'],
   labels: ['stream failed'],
@@ -148,7 +148,7 @@ const streamFailed: FindingRule<Needs<'exception', 'request' | 'routing'>> = {
   },
 };
 
-const unhandledRejection: FindingRule<Needs<'exception', 'routing'>> = {
+const unhandledRejection: Rule<Needs<'exception', 'routing'>> = {
   name: 'unhandled-rejection',
   needs: ['exception'],
   labels: ['unhandled rejection', 'uncaught exception'],
@@ -179,7 +179,7 @@ const unhandledRejection: FindingRule<Needs<'exception', 'routing'>> = {
   },
 };
 
-const errorHandlerArguments: FindingRule<Needs<'exception'>> = {
+const errorHandlerArguments: Rule<Needs<'exception'>> = {
   name: 'error-handler-arguments',
   needs: ['exception'],
   labels: ['error handler'],
@@ -195,7 +195,7 @@ const errorHandlerArguments: FindingRule<Needs<'exception'>> = {
   },
 };
 
-const errorDropped: FindingRule<Needs<'exception'>> = {
+const errorDropped: Rule<Needs<'exception'>> = {
   name: 'error-dropped',
   needs: ['exception'],
   labels: ['error dropped'],
@@ -221,7 +221,7 @@ const errorDropped: FindingRule<Needs<'exception'>> = {
 
 /** The last query or call that own code made: what failed is behind it. */
 function lastWork(
-  database: Kept['database'] | undefined,
+  database: Database | undefined,
   http: Kept['http_client'] | undefined,
 ): { name: string; caller: string | null } | undefined {
   const query = database?.queries.findLast(({ caller }) => caller !== null && !isInLibrary(caller));
@@ -235,9 +235,7 @@ function lastWork(
   return { name: labelOf(database, query), caller: query.caller };
 }
 
-const failureSent: FindingRule<
-  Needs<'routing', 'exception' | 'request' | 'logs' | 'database' | 'http_client'>
-> = {
+const failureSent: Rule<Needs<'routing', 'exception' | 'request' | 'logs' | 'database' | 'http_client'>> = {
   name: 'failure-sent',
   needs: ['routing'],
   labels: ['5xx sent'],
@@ -287,7 +285,7 @@ function failedResolver(exception: ExceptionData | undefined, status: number): F
   ];
 }
 
-const errorAnswered2xx: FindingRule<Needs<'routing', 'exception'>> = {
+const errorAnswered2xx: Rule<Needs<'routing', 'exception'>> = {
   name: 'error-answered-2xx',
   needs: ['routing'],
   labels: ['error hidden'],
@@ -313,7 +311,7 @@ function isRefusal({ thrown }: ExceptionData['errors'][number]): boolean {
   return typeof type === 'string' && /^(?:entity|encoding|charset|parameters)\./.test(type);
 }
 
-export const loggedError: FindingRule<Needs<'logs', 'exception'>> = {
+export const loggedError: Rule<Needs<'logs', 'exception'>> = {
   name: 'logged-error',
   needs: ['logs'],
   labels: ['logged error'],
@@ -346,7 +344,7 @@ export const loggedError: FindingRule<Needs<'logs', 'exception'>> = {
   },
 };
 
-export const errorRules: readonly FindingRule[] = [
+export const errorRules: readonly Rule[] = [
   errorThrown,
   rootCause,
   streamFailed,

@@ -3,14 +3,14 @@
  * field that was read, a page instead of JSON, a header that is missing. Everything else accuses no line of the server.
  */
 import type { BrowserCall, BrowserFact } from '../profiler/read/browser-report.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { corsReasonOf, credentialsReasonOf } from './shared/cors.ts';
 import { readField, type ReadField } from './shared/read-field.ts';
 import { lineOf, wasSeen } from './shared/errors.ts';
 import { authorOf, mediaType, nameOfLayer, sentHeaders } from './shared/http.ts';
-import type { Needs } from './shared/kept.ts';
+import type { Needs, Rule } from './shared/kept.ts';
 import { excerpt } from './shared/wording.ts';
 
 type Kept = Needs<'browser', 'request' | 'routing' | 'exception'>;
@@ -165,7 +165,7 @@ function whatOf({ name, message }: BrowserFact): string {
   return `${excerpt(name ?? 'An error', 40)}${property === undefined ? '' : ` (reading ${property})`}`;
 }
 
-export const browserFailed: FindingRule<Kept> = {
+export const browserFailed: Rule<Kept> = {
   name: 'browser-failed',
   needs: ['browser'],
   labels: ['browser error', 'blocked in browser'],

@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { HeaderStep } from '../panels/shared/header-authors.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Finding } from '../profiler/read/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
@@ -24,7 +24,7 @@ import {
   sentNames,
   sentValue,
 } from './shared/http.ts';
-import type { Needs } from './shared/kept.ts';
+import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 /** Headers that hold lists: a later value must include the earlier ones. */
@@ -52,7 +52,7 @@ function overwrittenIn(request: KeptRequest): Overwritten[] {
   });
 }
 
-const headerOverwritten: FindingRule<Needs<'request' | 'routing'>> = {
+const headerOverwritten: Rule<Needs<'request' | 'routing'>> = {
   name: 'header-overwritten',
   needs: ['request', 'routing'],
   labels: ['lost header', 'overwritten'],
@@ -146,7 +146,7 @@ function matches(ifNoneMatch: string, tag: string): boolean {
   return ifNoneMatch.split(',').some((listed) => bare(listed) === bare(tag));
 }
 
-const cachingCannotWork: FindingRule<Needs<'request', 'routing'>> = {
+const cachingCannotWork: Rule<Needs<'request', 'routing'>> = {
   name: 'caching-cannot-work',
   needs: ['request'],
   labels: ['caching'],
@@ -243,16 +243,16 @@ function namedTag({ request }: Needed, { method, status }: ProfileHead): string 
 }
 
 /** The text of the earlier response that had this tag and address; undefined if it is not stored. */
-function textWith(tag: string, url: string, earlier: readonly EarlierRequest[]): string | undefined {
+function textWith(tag: string, url: string, earlier: readonly OtherRequest[]): string | undefined {
   for (const { head, kept } of earlier) {
-    const request = kept.request as KeptRequest | undefined;
+    const request = kept.request;
     if (head.url !== url || request === undefined || sentHeader(request, 'etag')?.value !== tag) continue;
     return request.response?.text ?? undefined;
   }
   return undefined;
 }
 
-const etagChanges: FindingRule<Needed> = {
+const etagChanges: Rule<Needed> = {
   name: 'etag-changes',
   needs: ['request'],
   labels: ['ETag changes'],
@@ -314,7 +314,7 @@ function permanentLogIn(kept: Needs<'request', 'routing'>, { status, method }: P
   return [{ broke: 'unseen', severity: 'warn', sentence, anchor: location.anchor, place }];
 }
 
-const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
+const cachedWrongly: Rule<Needs<'request', 'routing'>> = {
   name: 'cached-wrongly',
   needs: ['request'],
   labels: ['cached too long', 'cached for all', 'not cached'],
@@ -375,7 +375,7 @@ function siteOf(host: string): string {
   return host.replace(/:\d+$/, '').split('.').slice(-2).join('.');
 }
 
-const openRedirect: FindingRule<Needs<'request', 'routing'>> = {
+const openRedirect: Rule<Needs<'request', 'routing'>> = {
   name: 'open-redirect',
   needs: ['request'],
   labels: ['open redirect'],
@@ -401,7 +401,7 @@ const openRedirect: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-const streamBuffered: FindingRule<Needs<'request'>> = {
+const streamBuffered: Rule<Needs<'request'>> = {
   name: 'stream-buffered',
   needs: ['request'],
   labels: ['buffered stream'],
@@ -466,7 +466,7 @@ function isFirstListed({ request }: Needs<'request'>): boolean {
   );
 }
 
-const languageByOrder: FindingRule<Needs<'request', 'routing'>> = {
+const languageByOrder: Rule<Needs<'request', 'routing'>> = {
   name: 'language-by-order',
   needs: ['request'],
   labels: ['language'],
@@ -482,7 +482,7 @@ const languageByOrder: FindingRule<Needs<'request', 'routing'>> = {
     for (const { tag, q } of wanted.toSorted((a, b) => b.q - a.q)) {
       if (first === undefined || q <= first.q) return [];
       const before = [...earlier, ...siblings].find(
-        (one) => languageOf((one.kept as Needs<'request'>).request) === tag,
+        ({ kept: { request: other } }) => other !== undefined && languageOf(other) === tag,
       );
       if (before === undefined) continue;
       const anchor = sentHeader(request, 'content-language')?.anchor;
@@ -496,7 +496,7 @@ const languageByOrder: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-export const headerRules: readonly FindingRule[] = [
+export const headerRules: readonly Rule[] = [
   headerOverwritten,
   cachingCannotWork,
   etagChanges,

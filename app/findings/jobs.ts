@@ -2,11 +2,19 @@
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { pick } from '../panels/shared/rows.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { commits, rollsBack } from '../profiler/transaction-sql.ts';
 import { asksForKey, givenText } from './shared/conditions.ts';
-import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import {
+  type Database,
+  endOf,
+  type Kept,
+  type Needs,
+  type OtherRequest,
+  type Query,
+  type Rule,
+} from './shared/kept.ts';
 import {
   draftAt,
   kindOf,
@@ -18,13 +26,13 @@ import {
   transactionsOf,
   workOf,
 } from './shared/queries.ts';
-import { count, duration, excerpt } from './shared/wording.ts';
-
-const LONGEST_NAME = 80;
-
-type Database = Kept['database'];
+import { bracketed, count, duration, excerpt, LONGEST_NAME, requestText } from './shared/wording.ts';
 
 type Job = Kept['jobs']['items'][number];
+
+function nameOf({ queue, name }: Job): string {
+  return excerpt(`${queue}/${name}`, LONGEST_NAME);
+}
 
 function isKept({ id, ownId, error }: Job): boolean {
   return error === null && id !== null && ownId?.isRemovedLater === false;
@@ -46,21 +54,17 @@ interface Former {
   token: string | null;
 }
 
-function formerOf(
-  job: Job,
-  ownBefore: readonly Job[],
-  earlier: readonly EarlierRequest[],
-): Former | undefined {
+function formerOf(job: Job, ownBefore: readonly Job[], earlier: readonly OtherRequest[]): Former | undefined {
   const jobs = [
     ...ownBefore.map((one): Former => ({ job: one, token: null })),
     ...earlier.flatMap(({ head, kept }) =>
-      ((kept as Partial<Kept>).jobs?.items ?? []).map((one): Former => ({ job: one, token: head.token })),
+      (kept.jobs?.items ?? []).map((one): Former => ({ job: one, token: head.token })),
     ),
   ];
   return jobs.find(({ job: one }) => isKept(one) && one.id === job.id && one.queue === job.queue);
 }
 
-const jobIgnored: FindingRule<Needs<'jobs'>> = {
+const jobIgnored: Rule<Needs<'jobs'>> = {
   name: 'job-ignored',
   needs: ['jobs'],
   labels: ['job ignored'],
@@ -79,7 +83,7 @@ const jobIgnored: FindingRule<Needs<'jobs'>> = {
           ? 'an earlier one of this request'
           : `one of an earlier request (${former.token})`;
       const data = `${excerpt(path, 40)} ${excerpt(own, 40)}, not ${excerpt(other, 40)}`;
-      const sentence = `The job ${excerpt(`${job.queue}/${job.name}`, LONGEST_NAME)} has the id ${excerpt(job.id ?? '', 60)} of ${who}, but other data (${data}): BullMQ ignores it while that one is stored, waiting or done`;
+      const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of ${who}, but other data (${data}): BullMQ ignores it while that one is stored, waiting or done`;
       return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${index + 1}`, place: job.caller }];
     });
   },
@@ -132,16 +136,16 @@ function makesFound(write: Read, miss: Read, id: string): boolean {
 }
 
 interface JobAround {
-  request: EarlierRequest;
-  job: EarlierRequest;
+  request: OtherRequest;
+  job: OtherRequest;
 }
 
 const OTHER_CLOCK_MS = 50;
 
 /** The first read of the job that came before the COMMIT of the row it looked for. */
 function missedBy({ request, job }: JobAround) {
-  const { database: own, jobs: added } = request.kept as Partial<Kept>;
-  const { database, jobs } = job.kept as Partial<Kept>;
+  const { database: own, jobs: added } = request.kept;
+  const { database, jobs } = job.kept;
   const run = jobs?.run;
   const item =
     added?.items.findIndex(({ id, queue }) => id !== null && id === run?.id && queue === run.queue) ?? -1;
@@ -168,11 +172,7 @@ function missedBy({ request, job }: JobAround) {
   return null;
 }
 
-function at(place: string | null): string {
-  return place === null ? '' : ` (${place})`;
-}
-
-const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
+const jobBeforeCommit: Rule<Needs<'jobs'>> = {
   name: 'job-before-commit',
   needs: ['jobs'],
   labels: ['job before COMMIT'],
@@ -189,13 +189,12 @@ const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
       const { write, miss, database, queued, own, item } = found;
       const { head: request } = around.request;
       const early = `${duration(found.earlyMs)} before the COMMIT of the transaction`;
-      const row = `${labelOf(own, write.query)}${at(write.query.caller)}`;
+      const row = `${labelOf(own, write.query)}${bracketed(write.query.caller)}`;
       if (isJob) {
-        const by = `${request.method} ${excerpt(request.route ?? request.url, LONGEST_NAME)} (${request.token})`;
-        const sentence = `${labelOf(database, miss.query)} found no row: it ran ${early} in which ${by} had sent ${row} and added this job${at(queued.caller)}`;
+        const sentence = `${labelOf(database, miss.query)} found no row: it ran ${early} in which ${requestText(request)} had sent ${row} and added this job${bracketed(queued.caller)}`;
         return [draftAt(miss, sentence, 'bad')];
       }
-      const sentence = `The job ${excerpt(`${queued.queue}/${queued.name}`, LONGEST_NAME)} (${other.head.token}) ran ${early} with ${row}: its ${labelOf(database, miss.query)}${at(miss.query.caller)} found no row`;
+      const sentence = `The job ${nameOf(queued)} (${other.head.token}) ran ${early} with ${row}: its ${labelOf(database, miss.query)}${bracketed(miss.query.caller)} found no row`;
       return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${item + 1}`, place: queued.caller }];
     });
   },
@@ -212,7 +211,7 @@ function jobWithin({ items }: Kept['jobs'], ran: readonly Query[], database: Dat
   );
 }
 
-const jobOfRollback: FindingRule<Needs<'jobs' | 'database'>> = {
+const jobOfRollback: Rule<Needs<'jobs' | 'database'>> = {
   name: 'job-of-rollback',
   needs: ['jobs', 'database'],
   labels: ['job of rollback'],
@@ -226,11 +225,10 @@ const jobOfRollback: FindingRule<Needs<'jobs' | 'database'>> = {
       const index = jobWithin(jobs, ran, database);
       const job = jobs.items[index];
       if (job === undefined) return [];
-      const named = excerpt(`${job.queue}/${job.name}`, LONGEST_NAME);
-      const sentence = `The job ${named} was added ${duration(end.startMs - endOf(job))} before the ROLLBACK of the transaction around it, which undid ${count(workOf(database, members), 'statement')} but not the job`;
+      const sentence = `The job ${nameOf(job)} was added ${duration(end.startMs - endOf(job))} before the ROLLBACK of the transaction around it, which undid ${count(workOf(database, members), 'statement')} but not the job`;
       return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${index + 1}`, place: job.caller }];
     });
   },
 };
 
-export const jobRules: readonly FindingRule[] = [jobIgnored, jobBeforeCommit, jobOfRollback];
+export const jobRules: readonly Rule[] = [jobIgnored, jobBeforeCommit, jobOfRollback];

@@ -6,7 +6,7 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -14,7 +14,7 @@ import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { type Caller, callerOf, isSame } from './shared/callers.ts';
 import { clientOf, mediaType } from './shared/http.ts';
-import type { Kept, Needs } from './shared/kept.ts';
+import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
@@ -97,8 +97,8 @@ function changeOf(own: List, before: List, between: readonly List[]): { reversed
     : null;
 }
 
-function mayWrite({ head, kept }: EarlierRequest): boolean {
-  const { database } = kept as Partial<Kept>;
+function mayWrite({ head, kept }: OtherRequest): boolean {
+  const { database } = kept;
   return (
     !/^(?:GET|HEAD|OPTIONS)$/.test(head.method) ||
     (database?.queries.some((query) => kindOf(sqlOf(database, query)) === 'write') ?? false)
@@ -111,7 +111,7 @@ function isListFromMemory(kept: Given, head: ProfileHead): boolean {
   return isSuccess(head) && isFromMemory(kept) && listsOf(kept.request).length > 0;
 }
 
-const orderChanged: FindingRule<Given> = {
+const orderChanged: Rule<Given> = {
   name: 'order-changed',
   needs: ['request', 'routing'],
   labels: ['changed order'],
@@ -123,21 +123,23 @@ const orderChanged: FindingRule<Given> = {
     if (!isListFromMemory(kept, head)) return [];
     const own = listsOf(kept.request);
     const client = clientOf(kept.request);
-    const mates = earlier.filter(
-      (one) =>
+    const mates = earlier.flatMap((one) => {
+      const { request } = one.kept;
+      const isMate =
         one.head.process === head.process &&
         isSuccess(one.head) &&
-        clientOf(one.kept.request as KeptRequest) === client,
-    );
+        request !== undefined &&
+        clientOf(request) === client;
+      return isMate ? [{ ...one, lists: listsOf(request) }] : [];
+    });
     const before = mates.find((one) => one.head.url === head.url);
     if (before === undefined) return [];
-    const isSince = (one: EarlierRequest): boolean => one.head.startedAt > before.head.startedAt;
+    const isSince = (one: Pick<OtherRequest, 'head'>): boolean => one.head.startedAt > before.head.startedAt;
     const isUnknown = siblings.length >= MOST_OTHERS && siblings.every(isSince);
     if (isUnknown || [...earlier, ...siblings].some((one) => isSince(one) && mayWrite(one))) return [];
-    const between = mates.filter(isSince).flatMap((one) => listsOf(one.kept.request as KeptRequest));
-    const lists = listsOf(before.kept.request as KeptRequest);
+    const between = mates.filter(isSince).flatMap(({ lists }) => lists);
     for (const list of own) {
-      const then = lists.find(({ name }) => name === list.name);
+      const then = before.lists.find(({ name }) => name === list.name);
       const change = then === undefined ? null : changeOf(list, then, between);
       if (change === null) continue;
       const which = list.name === '' ? 'The response has' : `${excerpt(list.name, 40)} of the response has`;
@@ -191,7 +193,7 @@ function isMiddlewareFromMemory(kept: Given, head: ProfileHead): boolean {
   return responder !== undefined && isMounted(responder);
 }
 
-const answerOfAnotherPath: FindingRule<Given> = {
+const answerOfAnotherPath: Rule<Given> = {
   name: 'answer-of-another-path',
   needs: ['request', 'routing'],
   labels: ['another path'],
@@ -205,12 +207,11 @@ const answerOfAnotherPath: FindingRule<Given> = {
     const { response } = kept.request;
     const isOwn = earlier.some(
       (one) =>
-        (one.kept as Partial<Kept>).request?.response?.text === response?.text &&
-        responderOf(one.kept)?.kind === 'handler',
+        one.kept.request?.response?.text === response?.text && responderOf(one.kept)?.kind === 'handler',
     );
     if (isOwn) return [];
     for (const { head: other, kept: made } of siblings) {
-      const { request, routing } = made as Partial<Kept>;
+      const { request, routing } = made;
       if (other.process !== head.process || !isSuccess(other) || routing === undefined) continue;
       if (request?.response?.text !== response?.text || request?.response?.bytes !== response?.bytes)
         continue;
@@ -235,7 +236,7 @@ interface Compared {
 }
 
 /** Values that statements compare columns with, as texts. */
-function comparedIn(database: Kept['database']): (Compared & { read: Read })[] {
+function comparedIn(database: Database): (Compared & { read: Read })[] {
   return readsOf(database).flatMap((read) =>
     (read.read.where ?? []).flatMap(({ column, operator, values: [value] }) => {
       const text = operator === '=' && value?.kind === 'bound' ? givenText(value, read.query) : null;
@@ -267,8 +268,8 @@ function mayBeLeft({ request }: Needs<'request'>, { method, status }: ProfileHea
 }
 
 /** Whether a request that did not send them either had the same values: they are defaults. */
-function hasThemToo({ kept }: EarlierRequest, left: readonly Compared[]): boolean {
-  const { request, database } = kept as Partial<Kept>;
+function hasThemToo({ kept }: OtherRequest, left: readonly Compared[]): boolean {
+  const { request, database } = kept;
   if (request === undefined || database === undefined) return false;
   const sent = namesIn(request);
   const compared = comparedIn(database);
@@ -278,7 +279,7 @@ function hasThemToo({ kept }: EarlierRequest, left: readonly Compared[]): boolea
   );
 }
 
-const filterLeft: FindingRule<Needs<'request' | 'database'>> = {
+const filterLeft: Rule<Needs<'request' | 'database'>> = {
   name: 'filter-left',
   needs: ['request', 'database'],
   labels: ['left by another request'],
@@ -293,7 +294,7 @@ const filterLeft: FindingRule<Needs<'request' | 'database'>> = {
       ({ column, value }) => !received.has(value) && !mine.has(sameName(column)),
     );
     for (const { head: other, kept } of earlier) {
-      const { request: asked, database: ran } = kept as Partial<Kept>;
+      const { request: asked, database: ran } = kept;
       if (asked === undefined || ran === undefined || other.process !== head.process) continue;
       const sent = namesIn(asked);
       const named = own.filter(({ column }) => sent.has(sameName(column)));
@@ -340,9 +341,9 @@ function sourcesOf({ request, database, cache, http_client: calls }: Held): Map<
 const OF_ID = /(?:^|_)(?:id|uuid|user|owner|tenant|account|customer|member|email)$|[a-z]Id$/;
 
 /** It was compared with another value by other requests: it is no constant. */
-function varies({ table, column, value }: Compared, others: readonly EarlierRequest[]): boolean {
+function varies({ table, column, value }: Compared, others: readonly OtherRequest[]): boolean {
   return others.some(({ kept }) => {
-    const { database } = kept as Partial<Kept>;
+    const { database } = kept;
     const compared = database === undefined ? [] : comparedIn(database);
     return compared.some((one) => one.table === table && one.column === column && one.value !== value);
   });
@@ -400,10 +401,10 @@ function heldForAnother(kept: Held, head: ProfileHead, { earlier, overlapping }:
 function boundBefore(
   sql: string,
   name: string,
-  requests: readonly EarlierRequest[],
+  requests: readonly OtherRequest[],
 ): { caller: Caller | null; value: string; token: string }[] {
   return requests.flatMap(({ head, kept }) => {
-    const { request, database } = kept as Partial<Kept>;
+    const { request, database } = kept;
     const query = database?.queries.find((one) => sqlOf(database, one) === sql);
     const value = textOf(query?.bindings.find((one) => one.name === name)?.value);
     return value === null ? [] : [{ caller: callerOf(request), value, token: head.token }];
@@ -446,7 +447,7 @@ function mayBeOfAnother(kept: Held, head: ProfileHead): boolean {
   return callerOf(kept.request) !== null || strangeIn(kept, head).length > 0;
 }
 
-const valueOfAnotherRequest: FindingRule<Held> = {
+const valueOfAnotherRequest: Rule<Held> = {
   name: 'value-of-another-request',
   needs: ['request', 'database'],
   labels: ['another request’s value'],
@@ -460,7 +461,7 @@ const valueOfAnotherRequest: FindingRule<Held> = {
   },
 };
 
-export const memoryRules: readonly FindingRule[] = [
+export const memoryRules: readonly Rule[] = [
   valueOfAnotherRequest,
   orderChanged,
   answerOfAnotherPath,

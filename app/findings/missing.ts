@@ -5,19 +5,18 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { clientOf, mediaType, sentHeader } from './shared/http.ts';
-import type { Kept, Needs } from './shared/kept.ts';
+import type { Database, Kept, Needs, Rule } from './shared/kept.ts';
 import { mishap } from './shared/mishap.ts';
 import { textsIn } from './shared/conditions.ts';
 import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { brokeBy, count, excerpt, listOf } from './shared/wording.ts';
 
-type Database = Kept['database'];
 type Given = Needs<'request', 'database' | 'routing'>;
 type Value = Leaf['value'];
 
@@ -90,7 +89,7 @@ function missingGiven(request: KeptRequest, database: Database): FindingDraft | 
   return null;
 }
 
-const notAValue: FindingRule<Given> = {
+const notAValue: Rule<Given> = {
   name: 'not-a-value',
   needs: ['request'],
   labels: ['missing value'],
@@ -159,7 +158,7 @@ function isNear(a: string, b: string): boolean {
 }
 
 /** A field of the body, and the column that got NULL where a field of this or a similar name is used. */
-function lostField(request: KeptRequest, database: Kept['database']) {
+function lostField(request: KeptRequest, database: Database) {
   const fields = fieldsOf(request);
   for (const one of readsOf(database).filter(isWrite)) {
     const { query } = one;
@@ -176,7 +175,7 @@ function lostField(request: KeptRequest, database: Kept['database']) {
   return null;
 }
 
-function isBound({ queries, statements }: Kept['database'], value: Value): boolean {
+function isBound({ queries, statements }: Database, value: Value): boolean {
   return queries.some(
     ({ bindings, statement }) =>
       bindings.some((binding) => changeOf(value, leafOf(binding.value), true) !== 'value') ||
@@ -202,7 +201,7 @@ function entityOf(sent: Json, fields: readonly Field[]): Record<string, Json> | 
 const NOT_KEPT = /passw|secret|token|csrf|confirm|hash|pin$/i;
 
 /** A field whose new value is in no statement, and of which the response has another value. */
-function ignoredField(request: KeptRequest, database: Kept['database'] | undefined): Field | null {
+function ignoredField(request: KeptRequest, database: Database | undefined): Field | null {
   const { response } = request;
   if (!/\bjson\b/i.test(response?.contentType ?? '') || response?.truncated === true) return null;
   const fields = fieldsOf(request);
@@ -228,7 +227,7 @@ function ignoredField(request: KeptRequest, database: Kept['database'] | undefin
   );
 }
 
-const fieldLost: FindingRule<Given> = {
+const fieldLost: Rule<Given> = {
   name: 'field-lost',
   needs: ['request'],
   labels: ['field lost'],
@@ -309,7 +308,7 @@ function isPatchOfObject(
   return nestedIn(request).some(({ name, value }) => writtenWhole(database, name, value) !== undefined);
 }
 
-const membersLost: FindingRule<Needs<'request' | 'database'>> = {
+const membersLost: Rule<Needs<'request' | 'database'>> = {
   name: 'members-lost',
   needs: ['request', 'database'],
   labels: ['shallow merge'],
@@ -321,24 +320,19 @@ const membersLost: FindingRule<Needs<'request' | 'database'>> = {
     const { request, database } = kept;
     if (!isPatchOfObject(kept, head)) return [];
     const before = [...earlier, ...siblings]
-      .filter((one) => {
-        const other = one.kept.request as KeptRequest | undefined;
-        const isSame = one.head.status === 200 && pathOf(one.head.url) === pathOf(head.url);
+      .flatMap(({ head: past, kept: { request: other } }) => {
+        const isSame = past.status === 200 && pathOf(past.url) === pathOf(head.url);
+        if (!isSame || other === undefined) return [];
         // Without an id, each user has an own one there.
-        return (
-          isSame &&
-          other !== undefined &&
-          (request.routeParams.length > 0 || clientOf(other) === clientOf(request))
-        );
+        const isOwn = request.routeParams.length > 0 || clientOf(other) === clientOf(request);
+        return isOwn ? [{ head: past, request: other }] : [];
       })
       .toSorted((a, b) => b.head.startedAt - a.head.startedAt);
     return nestedIn(request).flatMap(({ name, value }): FindingDraft[] => {
       const one = writtenWhole(database, name, value);
-      const past = before.find(
-        ({ kept: { request: other } }) => sentObject(other as KeptRequest, name) !== null,
-      );
+      const past = before.find(({ request: other }) => sentObject(other, name) !== null);
       if (one === undefined || past === undefined) return [];
-      const had = Object.keys(sentObject(past.kept.request as KeptRequest, name) ?? {});
+      const had = Object.keys(sentObject(past.request, name) ?? {});
       const has = { ...value, ...sentObject(request, name) };
       const lost = had.filter((member) => !(member in has));
       // Another object of that name has other members.
@@ -366,7 +360,7 @@ function isKeyOf(key: string, table: string | null): boolean {
 /** Of MySQL: it may count a row that it left as it was. */
 const ON_DUPLICATE = /\bon\s+duplicate\s+key\s+update\b/i;
 
-const keyOfNothing: FindingRule<Needs<'database' | 'request'>> = {
+const keyOfNothing: Rule<Needs<'database' | 'request'>> = {
   name: 'key-of-nothing',
   needs: ['database', 'request'],
   labels: ['key of nothing'],
@@ -429,7 +423,7 @@ function emptyColumns(database: Database, { query }: Read): { columns: string[];
   };
 }
 
-const columnWithoutValues: FindingRule<Needs<'database' | 'request'>> = {
+const columnWithoutValues: Rule<Needs<'database' | 'request'>> = {
   name: 'column-without-values',
   needs: ['database', 'request'],
   labels: ['column without values'],
@@ -444,7 +438,7 @@ const columnWithoutValues: FindingRule<Needs<'database' | 'request'>> = {
       const { columns, rows } = emptyColumns(database, one);
       for (const column of columns) {
         const before = earlier.filter(({ kept }) => {
-          const other = kept.database as Database | undefined;
+          const other = kept.database;
           return (
             other !== undefined &&
             readsOf(other).some(
@@ -532,9 +526,7 @@ function asksForOne({ read, query }: Read, ids: ReadonlySet<string | null>): boo
   return [...given, ...bound].some((text) => ids.has(text));
 }
 
-const nothingWritten: FindingRule<
-  Needs<'database' | 'request', 'cache' | 'http_client' | 'jobs' | 'routing'>
-> = {
+const nothingWritten: Rule<Needs<'database' | 'request', 'cache' | 'http_client' | 'jobs' | 'routing'>> = {
   name: 'nothing-written',
   needs: ['database', 'request'],
   labels: ['nothing written'],
@@ -567,7 +559,7 @@ const nothingWritten: FindingRule<
   },
 };
 
-export const missingRules: readonly FindingRule[] = [
+export const missingRules: readonly Rule[] = [
   notAValue,
   fieldLost,
   membersLost,

@@ -5,12 +5,12 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
-import type { Call, Kept, Needs } from './shared/kept.ts';
+import type { Call, Database, Needs, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, readsOf, textOf } from './shared/queries.ts';
 import { isSlow } from './shared/statement-reasons.ts';
 import { count, excerpt } from './shared/wording.ts';
@@ -50,7 +50,7 @@ function objectsIn(value: Json, depth = 0): Record<string, Json>[] {
   return isRecord(value) ? [value, ...parts] : parts;
 }
 
-const numbersJoined: FindingRule<Needs<'request', 'database' | 'routing'>> = {
+const numbersJoined: Rule<Needs<'request', 'database' | 'routing'>> = {
   name: 'numbers-joined',
   needs: ['request'],
   labels: ['joined numbers'],
@@ -94,7 +94,7 @@ function nextTexts(request: KeptRequest): { name: string; text: string }[] {
   ];
 }
 
-const nextPageJoined: FindingRule<Needs<'request', 'routing'>> = {
+const nextPageJoined: Rule<Needs<'request', 'routing'>> = {
   name: 'next-page-joined',
   needs: ['request'],
   labels: ['joined page'],
@@ -149,7 +149,7 @@ function numbersOf({ requestBody, requestHeaders }: Call): { name: string; value
   );
 }
 
-const centLost: FindingRule<Needs<'request', 'database' | 'http_client'>> = {
+const centLost: Rule<Needs<'request', 'database' | 'http_client'>> = {
   name: 'cent-lost',
   needs: ['request'],
   labels: ['cent lost'],
@@ -235,7 +235,7 @@ function roundedOnTheWay({ database, http_client: client, request }: WithCalls):
   });
 }
 
-const digitsLost: FindingRule<WithCalls> = {
+const digitsLost: Rule<WithCalls> = {
   name: 'digits-lost',
   needs: ['request'],
   labels: ['digits lost'],
@@ -285,7 +285,7 @@ interface NumberText {
 }
 
 /** Numbers as texts in the rows that were found before a statement. */
-function numberTexts({ queries }: Kept['database'], before: number): NumberText[] {
+function numberTexts({ queries }: Database, before: number): NumberText[] {
   return queries
     .slice(0, before)
     .flatMap((query) => foundRows(query))
@@ -307,7 +307,7 @@ function overdrawn(texts: readonly NumberText[], number: number): [NumberText, N
 }
 
 /** A negative number that a statement wrote, after a comparison that was right for texts only. */
-function overdraft(database: Kept['database']): FindingDraft[] {
+function overdraft(database: Database): FindingDraft[] {
   return readsOf(database).flatMap((one): FindingDraft[] => {
     const { query, index } = one;
     if (!isWrite(one)) return [];
@@ -322,7 +322,7 @@ function overdraft(database: Kept['database']): FindingDraft[] {
   });
 }
 
-const textCompared: FindingRule<Needs<'request' | 'database'>> = {
+const textCompared: Rule<Needs<'request' | 'database'>> = {
   name: 'text-compared',
   needs: ['request', 'database'],
   labels: ['compared as text'],
@@ -354,7 +354,7 @@ function isNumber(value: Json | undefined): boolean {
 }
 
 /** Statements of this request returned texts in columns of these names. */
-function textColumns({ queries }: Kept['database']): Set<string> {
+function textColumns({ queries }: Database): Set<string> {
   const values = queries.flatMap((query) => foundRows(query).flatMap((row) => Object.entries(row)));
   const ofNumbers = new Set(
     values.filter(([, value]) => isNumber(value)).map(([column]) => sameName(column)),
@@ -367,7 +367,7 @@ function textColumns({ queries }: Kept['database']): Set<string> {
   );
 }
 
-const numberForText: FindingRule<Needs<'database'>> = {
+const numberForText: Rule<Needs<'database'>> = {
   name: 'number-for-text',
   needs: ['database'],
   labels: ['number for text'],
@@ -395,7 +395,7 @@ const numberForText: FindingRule<Needs<'database'>> = {
   },
 };
 
-export const numberRules: readonly FindingRule[] = [
+export const numberRules: readonly Rule[] = [
   numberForText,
   numbersJoined,
   nextPageJoined,

@@ -3,9 +3,9 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import type { Kept, Needs } from './shared/kept.ts';
+import type { Database, Needs, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import {
   draftAt,
@@ -22,9 +22,7 @@ import {
 import { isDeep, isSlow, limitOf, offsetOf } from './shared/statement-reasons.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
 
-type Database = Kept['database'];
-
-const deepOffset: FindingRule<Needs<'database'>> = {
+const deepOffset: Rule<Needs<'database'>> = {
   name: 'deep-offset',
   needs: ['database'],
   labels: ['deep offset'],
@@ -66,7 +64,7 @@ function listWith(value: Json, items: number): Json[] | null {
   return parts.map((part) => listWith(part, items)).find((list) => list !== null) ?? null;
 }
 
-const limitOfJoined: FindingRule<Needs<'database' | 'request'>> = {
+const limitOfJoined: Rule<Needs<'database' | 'request'>> = {
   name: 'limit-of-joined',
   needs: ['database', 'request'],
   labels: ['short page'],
@@ -99,7 +97,7 @@ function asksFirst({ query }: KeptRequest): boolean {
   return page === undefined ? !query.some(({ name }) => PAGING.test(name)) : page.value === '1';
 }
 
-const firstPageSkipped: FindingRule<Needs<'database' | 'request'>> = {
+const firstPageSkipped: Rule<Needs<'database' | 'request'>> = {
   name: 'first-page-skipped',
   needs: ['database', 'request'],
   labels: ['first page skipped'],
@@ -118,9 +116,7 @@ const firstPageSkipped: FindingRule<Needs<'database' | 'request'>> = {
       const others = earlier.flatMap(({ kept }) =>
         kept.database === undefined
           ? []
-          : readsOf(kept.database as Database).filter(
-              ({ read }) => read.table === one.read.table && read.limit !== null,
-            ),
+          : readsOf(kept.database).filter(({ read }) => read.table === one.read.table && read.limit !== null),
       );
       const isSeen = others.some(({ read, query: other }) => offsetOf(read, other) === 0);
       if (page !== undefined && (isSeen || others.length === 0)) return [];
@@ -147,7 +143,7 @@ function lackingIn(database: Database, count: Read, page: Read): { column: strin
   return null;
 }
 
-const countWithoutCondition: FindingRule<Needs<'database' | 'request'>> = {
+const countWithoutCondition: Rule<Needs<'database' | 'request'>> = {
   name: 'count-without-condition',
   needs: ['database', 'request'],
   labels: ['count of others'],
@@ -210,7 +206,7 @@ function cursorOf(database: Database, one: Read) {
   return textOf(after) === null ? null : { ...sorted, after };
 }
 
-const cursorWithoutKey: FindingRule<Needs<'database' | 'request'>> = {
+const cursorWithoutKey: Rule<Needs<'database' | 'request'>> = {
   name: 'cursor-without-key',
   needs: ['database', 'request'],
   labels: ['rows skipped'],
@@ -224,7 +220,7 @@ const cursorWithoutKey: FindingRule<Needs<'database' | 'request'>> = {
       const { column, key, side, after } = cursor;
       const own = leavesIn(request.response?.text ?? '').map(({ value }) => String(value));
       for (const { head, kept } of earlier) {
-        const before = kept as Partial<Kept>;
+        const before = kept;
         const sent = leavesIn(before.request?.response?.text ?? '');
         const sql = sqlOf(database, one.query);
         const found = (before.database?.queries ?? [])
@@ -246,7 +242,7 @@ const cursorWithoutKey: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const pageRules: readonly FindingRule[] = [
+export const pageRules: readonly Rule[] = [
   limitOfJoined,
   firstPageSkipped,
   countWithoutCondition,

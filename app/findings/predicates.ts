@@ -4,14 +4,12 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import type { Kept, Needs, Query } from './shared/kept.ts';
+import type { Database, Needs, Query, Rule } from './shared/kept.ts';
 import { textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
-
-type Database = Kept['database'];
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
 function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string; value: string }[] {
@@ -50,7 +48,7 @@ function readsAnyRow({ read, query }: Read): boolean {
   );
 }
 
-const anyRow: FindingRule<Needs<'database' | 'request'>> = {
+const anyRow: Rule<Needs<'database' | 'request'>> = {
   name: 'any-row',
   needs: ['database', 'request'],
   labels: ['any row'],
@@ -106,7 +104,7 @@ function unownedBranch(
   return null;
 }
 
-const orWithoutBrackets: FindingRule<Needs<'database'>> = {
+const orWithoutBrackets: Rule<Needs<'database'>> = {
   name: 'or-without-brackets',
   needs: ['database'],
   labels: ['OR without brackets'],
@@ -136,7 +134,7 @@ function nullableList(sql: string): { column: string; table: string; isTree: boo
   return isKept ? null : { column, table, isTree };
 }
 
-const notInNull: FindingRule<Needs<'database'>> = {
+const notInNull: Rule<Needs<'database'>> = {
   name: 'not-in-null',
   needs: ['database'],
   labels: ['NOT IN'],
@@ -150,7 +148,7 @@ const notInNull: FindingRule<Needs<'database'>> = {
       const list = query.rows === 0 ? nullableList(plainSql(database, query)) : null;
       if (list === null) return [];
       const before = earlier.flatMap(({ kept }) => {
-        const other = kept.database as Database | undefined;
+        const other = kept.database;
         return (other?.queries ?? []).filter(
           (past) => other !== undefined && sqlOf(other, past) === sqlOf(database, query),
         );
@@ -167,7 +165,7 @@ const notInNull: FindingRule<Needs<'database'>> = {
   },
 };
 
-const sortedByConstant: FindingRule<Needs<'database', 'request'>> = {
+const sortedByConstant: Rule<Needs<'database', 'request'>> = {
   name: 'sorted-by-constant',
   needs: ['database'],
   labels: ['sorted by constant'],
@@ -211,7 +209,7 @@ function pathAsked(database: Database, { read, query }: Read): { column: string;
 
 const SEARCHES = /^(?:q|query|search|term|text|filter|prefix|starts?_?with|typed)$/i;
 
-const pathWithoutSlash: FindingRule<Needs<'database' | 'request'>> = {
+const pathWithoutSlash: Rule<Needs<'database' | 'request'>> = {
   name: 'path-without-slash',
   needs: ['database', 'request'],
   labels: ['path prefix'],
@@ -258,7 +256,7 @@ function listLengths({ response }: KeptRequest): number[] {
   return parts.flatMap((part) => (Array.isArray(part) ? [part.length] : []));
 }
 
-const joinedRowsCounted: FindingRule<Needs<'database' | 'request'>> = {
+const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
   name: 'joined-rows-counted',
   needs: ['database', 'request'],
   labels: ['joined rows counted'],
@@ -320,7 +318,7 @@ function wantsUnmatched(sql: string, alias: string): boolean {
   );
 }
 
-const leftJoinUndone: FindingRule<Needs<'database'>> = {
+const leftJoinUndone: Rule<Needs<'database'>> = {
   name: 'left-join-undone',
   needs: ['database'],
   labels: ['LEFT JOIN'],
@@ -368,7 +366,7 @@ function repeatedTime({ read, query }: Read, sent: readonly Leaf[]): Comparison 
   return null;
 }
 
-const cursorTooCoarse: FindingRule<Needs<'database' | 'request'>> = {
+const cursorTooCoarse: Rule<Needs<'database' | 'request'>> = {
   name: 'cursor-too-coarse',
   needs: ['database', 'request'],
   labels: ['row repeated'],
@@ -405,7 +403,7 @@ function askedByEnds(sql: string): [from: string, to: string] | null {
   return from === '' || from === to || others?.[0] !== from || others[1] !== to ? null : [from, to];
 }
 
-const enclosedNotFound: FindingRule<Needs<'database'>> = {
+const enclosedNotFound: Rule<Needs<'database'>> = {
   name: 'enclosed-not-found',
   needs: ['database'],
   labels: ['overlap missed'],
@@ -429,7 +427,7 @@ const enclosedNotFound: FindingRule<Needs<'database'>> = {
   },
 };
 
-export const predicateRules: readonly FindingRule[] = [
+export const predicateRules: readonly Rule[] = [
   anyRow,
   orWithoutBrackets,
   notInNull,

@@ -2,12 +2,12 @@
 import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/read/cpu-tree.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
-import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
+import { endOf, type Interval, type Kept, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
 import { isLarge, labelOf } from './shared/queries.ts';
 import { bytesRead } from './shared/statement-reasons.ts';
 import { certainMs, overlapMs, shareOfKind } from './shared/time.ts';
@@ -105,7 +105,7 @@ function waitsThroughout({ database, http_client: calls }: Given, block: Block):
 }
 
 /** The only other request that ran while this one waited for a query or call. */
-function byAnother(kept: Given, block: Block, overlapping: readonly EarlierRequest[]): Cause | null {
+function byAnother(kept: Given, block: Block, overlapping: readonly OtherRequest[]): Cause | null {
   if (!waitsThroughout(kept, block) || overlapping.length !== kept.runtime.concurrent - 1) return null;
   const running = overlapping.flatMap(({ head, kept: given }) => {
     const other = given as Given;
@@ -152,7 +152,7 @@ function causeOf(
   kept: Given,
   block: Block,
   head: ProfileHead,
-  overlapping: readonly EarlierRequest[],
+  overlapping: readonly OtherRequest[],
 ): Cause | null {
   const { by, interval } = block;
   if (interval !== undefined)
@@ -193,9 +193,9 @@ function blockedMs({ blocks }: Kept['runtime']): number {
 }
 
 /** At least half of the route's other requests were blocked, too: code that runs once, such as what a first visit loads, is no fault. */
-function isUsual(earlier: readonly EarlierRequest[]): boolean {
+function isUsual(earlier: readonly OtherRequest[]): boolean {
   const blocked = earlier.filter(({ kept }) => {
-    const runtime = kept.runtime as Kept['runtime'] | undefined;
+    const runtime = kept.runtime;
     return runtime !== undefined && blockedMs(runtime) >= BLOCKED_MS;
   });
   return blocked.length > 0 && blocked.length >= earlier.length / 2;
@@ -210,7 +210,7 @@ function isReading({ database, runtime }: Given, wholeMs: number | null): boolea
   });
 }
 
-export const eventLoopBlocked: FindingRule<Given> = {
+export const eventLoopBlocked: Rule<Given> = {
   name: 'event-loop-blocked',
   needs: ['runtime'],
   labels: ['loop blocked'],
@@ -248,7 +248,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
   },
 };
 
-export const readLate: FindingRule<Needs<'runtime'>> = {
+export const readLate: Rule<Needs<'runtime'>> = {
   name: 'read-late',
   needs: ['runtime'],
   labels: ['read late'],
@@ -275,7 +275,7 @@ export const readLate: FindingRule<Needs<'runtime'>> = {
 const LONG_MS = 50;
 const LARGE_SHARE = 0.1;
 
-export const garbageCollection: FindingRule<Needs<'runtime'>> = {
+export const garbageCollection: Rule<Needs<'runtime'>> = {
   name: 'garbage-collection',
   needs: ['runtime'],
   labels: ['garbage collection'],
@@ -300,7 +300,7 @@ export const garbageCollection: FindingRule<Needs<'runtime'>> = {
   },
 };
 
-export const processEnded: FindingRule<Needs<'request'>> = {
+export const processEnded: Rule<Needs<'request'>> = {
   name: 'process-ended',
   needs: ['request'],
   labels: ['process ended'],
@@ -319,7 +319,7 @@ export const processEnded: FindingRule<Needs<'request'>> = {
   },
 };
 
-export const cutOff: FindingRule<Needs<'request'>> = {
+export const cutOff: Rule<Needs<'request'>> = {
   name: 'cut-off',
   needs: ['request'],
   labels: ['cut off'],
@@ -350,7 +350,7 @@ function mostFrequent(
   return most === undefined || most[1] < total / 2 ? null : { place: most[0], count: most[1] };
 }
 
-const tooManyLogs: FindingRule<Needs<'logs'>> = {
+const tooManyLogs: Rule<Needs<'logs'>> = {
   name: 'too-many-logs',
   needs: ['logs'],
   labels: ['too many logs'],
@@ -368,7 +368,7 @@ const tooManyLogs: FindingRule<Needs<'logs'>> = {
   },
 };
 
-const keepsGrowing: FindingRule<Needs<'runtime'>> = {
+const keepsGrowing: Rule<Needs<'runtime'>> = {
   name: 'keeps-growing',
   needs: ['runtime'],
   labels: ['timers grow', 'listeners grow'],
@@ -389,7 +389,7 @@ const keepsGrowing: FindingRule<Needs<'runtime'>> = {
 
 const DAY_MS = 86_400_000;
 
-const timerTooLong: FindingRule<Needs<'runtime'>> = {
+const timerTooLong: Rule<Needs<'runtime'>> = {
   name: 'timer-too-long',
   needs: ['runtime'],
   labels: ['timer ran at once'],
@@ -404,7 +404,7 @@ const timerTooLong: FindingRule<Needs<'runtime'>> = {
   },
 };
 
-export const processRules: readonly FindingRule[] = [
+export const processRules: readonly Rule[] = [
   keepsGrowing,
   timerTooLong,
   eventLoopBlocked,

@@ -5,12 +5,12 @@ import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
 import { loopPlace, timesOf } from '../panels/shared/query-groups.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { FixCode } from '../profiler/read/finding.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { rollsBackToSavepoint } from '../profiler/transaction-sql.ts';
 import { mediaType } from './shared/http.ts';
-import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import {
   draftAt,
   kindOf,
@@ -36,13 +36,10 @@ import {
 } from './shared/statement-failures.ts';
 import { limitOf } from './shared/statement-reasons.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
-import { brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
+import { bracketed, brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
 
 /** null if the reads differ in more than one value, or one statement can't return what they read. */
-function loopCode(
-  { queries, statements }: Kept['database'],
-  group: Kept['database']['groups'][number],
-): FixCode | null {
+function loopCode({ queries, statements }: Database, group: Database['groups'][number]): FixCode | null {
   const members = pick(queries, group.members);
   const [first] = members;
   const [column, ...others] = differingNames(members);
@@ -67,10 +64,7 @@ const SMALL_LIST = 5;
 const SMALL_MS = 100;
 
 /** Each read is for a row of a list with a small LIMIT, and they took no time that matters. */
-function isBounded(
-  database: Kept['database'],
-  { members, durationMs }: Kept['database']['groups'][number],
-): boolean {
+function isBounded(database: Database, { members, durationMs }: Database['groups'][number]): boolean {
   if (members.length > SMALL_LIST || durationMs >= SMALL_MS) return false;
   return readsOf(database).some(
     ({ read, query, index }) =>
@@ -81,7 +75,7 @@ function isBounded(
   );
 }
 
-const nPlusOne: FindingRule<Needs<'database'>> = {
+const nPlusOne: Rule<Needs<'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
   labels: ['N+1'],
@@ -96,14 +90,14 @@ const nPlusOne: FindingRule<Needs<'database'>> = {
     });
   },
   code({ anchor = '' }, { panels }) {
-    const data = panels.database?.data as Kept['database'];
+    const data = panels.database?.data as Database;
     const group = data.groups[Number(anchor.slice(1)) - 1];
     return group === undefined ? null : loopCode(data, group);
   },
 };
 
 /** Each has a transaction or savepoint of its own, as in a job that must not lose what it has done: no statement can write all. */
-function isOneEach(database: Kept['database'], members: readonly number[]): boolean {
+function isOneEach(database: Database, members: readonly number[]): boolean {
   const writes = pick(database.queries, members);
   const transactions = new Set(writes.map(({ transaction }) => transaction));
   if (transactions.has(null)) return false;
@@ -117,7 +111,7 @@ function isOneEach(database: Kept['database'], members: readonly number[]): bool
     );
 }
 
-function isSavepoint(database: Kept['database'], query: Query): boolean {
+function isSavepoint(database: Database, query: Query): boolean {
   return /^\s*savepoint\b/i.test(sqlOf(database, query));
 }
 
@@ -130,7 +124,7 @@ const DEAR_SHARE = 0.1;
 const FOR_EACH = /\.forEach\(\s*async\b/;
 
 interface Unawaited {
-  group: Kept['database']['groups'][number];
+  group: Database['groups'][number];
   anchor: string;
   /** Line of the `forEach`. */
   place: string;
@@ -139,7 +133,7 @@ interface Unawaited {
 }
 
 /** Loops of writes by the async function of a `forEach`, during which the next write or the response was sent. */
-function unawaitedIn(database: Kept['database'], headersAtMs: number | null): Unawaited[] {
+function unawaitedIn(database: Database, headersAtMs: number | null): Unawaited[] {
   const { queries, groups, excerpts = [] } = database;
   return groups.flatMap((group, at): Unawaited[] => {
     const caller = group.kind === 'loop' ? loopPlace(group) : null;
@@ -161,7 +155,7 @@ function unawaitedIn(database: Kept['database'], headersAtMs: number | null): Un
   });
 }
 
-const loopNotAwaited: FindingRule<Needs<'database', 'request'>> = {
+const loopNotAwaited: Rule<Needs<'database', 'request'>> = {
   name: 'loop-not-awaited',
   needs: ['database'],
   labels: ['loop not awaited'],
@@ -180,14 +174,14 @@ const loopNotAwaited: FindingRule<Needs<'database', 'request'>> = {
 };
 
 /** Each statement writes many rows already. */
-function isInChunks(database: Kept['database'], members: readonly number[]): boolean {
+function isInChunks(database: Database, members: readonly number[]): boolean {
   const inserts = pick(database.queries, members).filter((query) =>
     /^\s*(?:insert|replace)\b/i.test(sqlOf(database, query)),
   );
   return inserts.length === members.length && inserts.slice(0, -1).every(({ rows }) => (rows ?? 0) > 1);
 }
 
-const writeLoop: FindingRule<Needs<'database', 'request'>> = {
+const writeLoop: Rule<Needs<'database', 'request'>> = {
   name: 'write-loop',
   needs: ['database'],
   labels: ['writes in a loop'],
@@ -217,14 +211,14 @@ const VOLATILE =
   /\b(?:nextval|setval|random|gen_random_\w+|uuid\w*|clock_timestamp|timeofday|pg_(?:try_)?advisory\w*|pg_sleep\w*|pg_notify)\s*\(|\bfor\s+(?:no\s+key\s+)?(?:update|share)\b/i;
 
 /** How often each statement ran. The values of one that ran once need no comparison. */
-function timesRan({ statements, queries }: Kept['database']): Uint16Array {
+function timesRan({ statements, queries }: Database): Uint16Array {
   const times = new Uint16Array(statements.length);
   for (const { statement } of queries) times[statement] = (times[statement] ?? 0) + 1;
   return times;
 }
 
 /** Identical reads, in runs that no write interrupts. A timer that the request started may run on after the response: it repeats nothing. */
-function repeatedIn(database: Kept['database'], endMs: number | null): Run[] {
+function repeatedIn(database: Database, endMs: number | null): Run[] {
   const latest = new Map<string, Run>();
   const all: Run[] = [];
   const times = timesRan(database);
@@ -249,7 +243,7 @@ function repeatedIn(database: Kept['database'], endMs: number | null): Run[] {
   return all.filter(({ members }) => members.length > 1);
 }
 
-function isLoop({ groups }: Kept['database'], { group }: Query): boolean {
+function isLoop({ groups }: Database, { group }: Query): boolean {
   return group !== null && groups[group]?.kind === 'n+1';
 }
 
@@ -262,7 +256,7 @@ function placesText(places: ReadonlySet<string | null>): string {
   return `${count(places.size, 'place')}${named}`;
 }
 
-const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
+const repeatedStatement: Rule<Needs<'database', 'request'>> = {
   name: 'repeated-statement',
   needs: ['database'],
   labels: ['duplicate'],
@@ -302,7 +296,7 @@ const MANY_STATEMENTS = 100;
 /** A loop with this share of the statements is reported as a loop instead. */
 const LOOP_SHARE = 0.5;
 
-const manyQueries: FindingRule<Needs<'database'>> = {
+const manyQueries: Rule<Needs<'database'>> = {
   name: 'many-queries',
   needs: ['database'],
   labels: ['many queries'],
@@ -324,7 +318,7 @@ const manyQueries: FindingRule<Needs<'database'>> = {
 };
 
 /** The unique index did what it is for: the client was refused, or the request read what was there already and went on with it. */
-function isExpected(database: Kept['database'], index: number, status: number | null): boolean {
+function isExpected(database: Database, index: number, status: number | null): boolean {
   const query = database.queries[index];
   if (query === undefined || status === null || !DUPLICATE.test(query.error ?? '')) return false;
   if (status >= 400) return status < 500;
@@ -335,7 +329,7 @@ function isExpected(database: Kept['database'], index: number, status: number | 
 }
 
 /** The next statement on its connection undoes it: the application expects it to fail. */
-function isUndone(database: Kept['database'], index: number): boolean {
+function isUndone(database: Database, index: number): boolean {
   const { queries } = database;
   const failed = queries[index];
   const next = queries.find((query, at) => at > index && query.connection === failed?.connection);
@@ -346,25 +340,23 @@ function isUndone(database: Kept['database'], index: number): boolean {
 function lockText({ lockedBy }: Query): string {
   if (lockedBy === undefined) return '';
   const { waitedMs, table, what, place } = lockedBy;
-  const where = place === null ? '' : ` (${place})`;
-  return `: it waited ${duration(waitedMs)} for a lock on rows of ${table} that a transaction of ${excerpt(what, 80)} held${where}`;
+  return `: it waited ${duration(waitedMs)} for a lock on rows of ${table} that a transaction of ${excerpt(what, 80)} held${bracketed(place)}`;
 }
 
 /** What followed from the failure, or led to it. */
-function consequenceOf(database: Kept['database'], query: Query, order: string): string {
+function consequenceOf(database: Database, query: Query, order: string): string {
   const [refused, ...others] = refusedAfter(database, query);
   if (refused === undefined) return order === '' ? lockText(query) : order;
-  const where = refused.caller === null ? '' : ` (${refused.caller})`;
   const more = others.length === 0 ? '' : ` and ${count(others.length, 'other statement')}`;
   const caught = refused.startMs >= endOf(query) ? '; its error was caught' : '';
-  return `${caught}; the transaction was aborted, so it refused ${labelOf(database, refused)}${where}${more}`;
+  return `${caught}; the transaction was aborted, so it refused ${labelOf(database, refused)}${bracketed(refused.caller)}${more}`;
 }
 
 const BY_CODE_FIX = 'Answer each kind of error as what it is: tell them apart by their code.';
 const ABORTED_FIX =
   'PostgreSQL ends a transaction at its first failed statement, also if the error is caught: pass that error on, or give the statement a savepoint.';
 
-const failedStatement: FindingRule<Needs<'database', 'request' | 'exception'>> = {
+const failedStatement: Rule<Needs<'database', 'request' | 'exception'>> = {
   name: 'failed-statement',
   needs: ['database'],
   labels: ['query failed', 'failure ignored', 'deadlock'],
@@ -419,7 +411,7 @@ const failedStatement: FindingRule<Needs<'database', 'request' | 'exception'>> =
   },
 };
 
-const queryNeverRun: FindingRule<Needs<'database'>> = {
+const queryNeverRun: Rule<Needs<'database'>> = {
   name: 'query-never-run',
   needs: ['database'],
   labels: ['query not run'],
@@ -436,7 +428,7 @@ const queryNeverRun: FindingRule<Needs<'database'>> = {
   },
 };
 
-const settingLeft: FindingRule<Needs<'database'>> = {
+const settingLeft: Rule<Needs<'database'>> = {
   name: 'setting-left',
   needs: ['database'],
   labels: ['setting stays'],
@@ -459,13 +451,13 @@ const OWNER =
   /^(?:id|uuid|e?mail|(?:user|owner|author|tenant|customer|account|organi[sz]ation|org|company|member|team|workspace|client|patient|shop|store)_?id)$/i;
 
 /** One row was asked for, and nothing says which. */
-function isFirstOfAll(database: Kept['database'], query: Query): boolean {
+function isFirstOfAll(database: Database, query: Query): boolean {
   const read = readOf(database, query);
   if (read?.verb !== 'select' || read.where !== null || read.limit === null) return false;
   return givenText(read.limit, query) === '1';
 }
 
-const conditionDropped: FindingRule<Needs<'database'>> = {
+const conditionDropped: Rule<Needs<'database'>> = {
   name: 'condition-dropped',
   needs: ['database'],
   labels: ['condition dropped'],
@@ -551,7 +543,7 @@ function misplaced(
   return wrong;
 }
 
-const rowsOutOfOrder: FindingRule<Needs<'database' | 'request'>> = {
+const rowsOutOfOrder: Rule<Needs<'database' | 'request'>> = {
   name: 'rows-out-of-order',
   needs: ['database', 'request'],
   labels: ['rows in another order'],
@@ -577,7 +569,7 @@ const rowsOutOfOrder: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const queryRules: readonly FindingRule[] = [
+export const queryRules: readonly Rule[] = [
   nPlusOne,
   loopNotAwaited,
   writeLoop,

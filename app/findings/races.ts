@@ -1,16 +1,13 @@
 /** Changes of two requests at once, of which neither saw the other. */
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import { pick } from '../panels/shared/rows.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { commits } from '../profiler/transaction-sql.ts';
 import { givenText } from './shared/conditions.ts';
-import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { type Database, endOf, type Needs, type OtherRequest, type Query, type Rule } from './shared/kept.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
-import { duration, excerpt } from './shared/wording.ts';
+import { duration, excerpt, LONGEST_NAME, requestText } from './shared/wording.ts';
 
-type Database = Kept['database'];
-
-const LONGEST_NAME = 80;
 const MOST_NAMED = 3;
 
 function isWrite(database: Database, query: Query): boolean {
@@ -36,7 +33,7 @@ function raceSentence(
   return `${label} and ${other} wrote ${set} of the same row at the same time, each from the value it had read before: one change is lost`;
 }
 
-const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
+const lostUpdate: Rule<Needs<'database', 'runtime'>> = {
   name: 'lost-update',
   needs: ['database'],
   labels: ['lost update', 'check then insert'],
@@ -106,16 +103,13 @@ function decisionsIn(database: Database): Decision[] {
 }
 
 /** Milliseconds by which the other request began later. */
-function shiftOf(
-  other: EarlierRequest<Partial<Kept>>,
-  { head, kept }: EarlierRequest<Partial<Kept>>,
-): number {
+function shiftOf(other: OtherRequest, { head, kept }: OtherRequest): number {
   const [here, there] = [kept.runtime?.startMark, other.kept.runtime?.startMark];
   const isSameClock = here !== undefined && there !== undefined && other.head.process === head.process;
   return isSameClock ? there - here : other.head.startedAt - head.startedAt;
 }
 
-const writeSkew: FindingRule<Needs<'database', 'runtime'>> = {
+const writeSkew: Rule<Needs<'database', 'runtime'>> = {
   name: 'write-skew',
   needs: ['database'],
   labels: ['write skew'],
@@ -123,7 +117,7 @@ const writeSkew: FindingRule<Needs<'database', 'runtime'>> = {
   fix: 'Lock the rows that you decide by (`SELECT … FOR UPDATE`), or use SERIALIZABLE, and try again after error 40001. REPEATABLE READ refuses the second change only if both change the same row.',
   overlaps: ({ database, runtime }) => (runtime?.concurrent ?? 1) > 1 && decisionsIn(database).length > 0,
   find(kept, head, { overlapping }) {
-    const others = (overlapping as readonly EarlierRequest<Partial<Kept>>[]).map((other) => ({
+    const others = (overlapping as readonly OtherRequest[]).map((other) => ({
       head: other.head,
       shiftMs: shiftOf(other, { head, kept }),
       decisions: other.kept.database === undefined ? [] : decisionsIn(other.kept.database),
@@ -139,12 +133,10 @@ const writeSkew: FindingRule<Needs<'database', 'runtime'>> = {
         ),
       );
       if (other === undefined) return [];
-      const { method, route, url, token } = other.head;
-      const who = `${method} ${excerpt(route ?? url, LONGEST_NAME)} (${token})`;
-      const sentence = `${labelOf(kept.database, change.query)} and ${who} each changed ${columns.join(' and ')} of another row, after both had read the same rows by it: neither saw the change of the other`;
+      const sentence = `${labelOf(kept.database, change.query)} and ${requestText(other.head)} each changed ${columns.join(' and ')} of another row, after both had read the same rows by it: neither saw the change of the other`;
       return [draftAt(change, sentence, 'bad')];
     });
   },
 };
 
-export const raceRules: readonly FindingRule[] = [lostUpdate, writeSkew];
+export const raceRules: readonly Rule[] = [lostUpdate, writeSkew];

@@ -3,12 +3,12 @@ import type { ConfigurationData } from '../panels/configuration/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { SIGNATURE_HEADER } from '../profiler/record/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText, percentText } from '../view-helpers/numbers.ts';
 import { isUntrustedHttps, mediaType, nameOfLayer, receivedHeader, sentHeader } from './shared/http.ts';
-import type { Needs } from './shared/kept.ts';
+import type { Needs, Rule } from './shared/kept.ts';
 import { brokeBy, count, duration, excerpt } from './shared/wording.ts';
 
 /** With more letters changed it is a different word. */
@@ -22,7 +22,7 @@ function nameOf({ methods, pattern }: NearGroup): string {
   return `${methods.join(', ')} ${pattern}`;
 }
 
-const routeMissed: FindingRule<Needs<'routing'>> = {
+const routeMissed: Rule<Needs<'routing'>> = {
   name: 'route-missed',
   needs: ['routing'],
   labels: ['wrong method', 'similar route'],
@@ -67,7 +67,7 @@ function isParameterFor(pattern: string, path: string): boolean {
   );
 }
 
-const routeShadowed: FindingRule<Needs<'routing'>> = {
+const routeShadowed: Rule<Needs<'routing'>> = {
   name: 'route-shadowed',
   needs: ['routing'],
   labels: ['shadowed route'],
@@ -98,7 +98,7 @@ const routeShadowed: FindingRule<Needs<'routing'>> = {
 /** `*`, `/*path`, `/{*path}`, `(.*)`: a route for all that nothing else answers is last on purpose. */
 const CATCH_ALL = /^\/?(?:\*\w*|\{\/?\*\w+\}|\(?\.\*\)?|\/\^?\.\*\$?\/)$/;
 
-const middlewareOrder: FindingRule<Needs<'routing'>> = {
+const middlewareOrder: Rule<Needs<'routing'>> = {
   name: 'middleware-order',
   needs: ['routing'],
   labels: ['middleware order'],
@@ -141,7 +141,7 @@ function isRespelled(from: URL, to: URL): boolean {
   return withoutSlash(from) === withoutSlash(to) && from.href !== to.href && from.search === to.search;
 }
 
-const redirectFails: FindingRule<Needs<'request' | 'routing'>> = {
+const redirectFails: Rule<Needs<'request' | 'routing'>> = {
   name: 'redirect-fails',
   needs: ['request', 'routing'],
   labels: ['redirect loop', 'body lost'],
@@ -198,7 +198,7 @@ function hasParsed({ parsed, fields }: NonNullable<KeptRequest['body']>): boolea
   return parsed !== undefined && JSON.stringify(parsed) !== '{}';
 }
 
-const bodyNotParsed: FindingRule<Needs<'request' | 'routing'>> = {
+const bodyNotParsed: Rule<Needs<'request' | 'routing'>> = {
   name: 'body-not-parsed',
   needs: ['request', 'routing'],
   labels: ['unparsed body'],
@@ -242,7 +242,7 @@ function bytes(value: unknown): string | null {
   return typeof value === 'number' ? bytesText(value) : null;
 }
 
-const bodyRefused: FindingRule<Needs<'exception'>> = {
+const bodyRefused: Rule<Needs<'exception'>> = {
   name: 'body-refused',
   needs: ['exception'],
   labels: ['body refused'],
@@ -268,7 +268,7 @@ const bodyRefused: FindingRule<Needs<'exception'>> = {
   },
 };
 
-const uploadCutOff: FindingRule<Needs<'request'>> = {
+const uploadCutOff: Rule<Needs<'request'>> = {
   name: 'upload-cut-off',
   needs: ['request'],
   labels: ['incomplete upload'],
@@ -287,7 +287,7 @@ const uploadCutOff: FindingRule<Needs<'request'>> = {
 /** `filter[status]`; a name that ends with empty brackets is often read as it is. */
 const NESTED = /^([\w-]+)\[[^\]]+\]/;
 
-const queryNotNested: FindingRule<Needs<'request' | 'routing', 'database'>> = {
+const queryNotNested: Rule<Needs<'request' | 'routing', 'database'>> = {
   name: 'query-not-nested',
   needs: ['request', 'routing'],
   labels: ['flat query'],
@@ -309,7 +309,7 @@ const queryNotNested: FindingRule<Needs<'request' | 'routing', 'database'>> = {
   },
 };
 
-const querySet: FindingRule<Needs<'routing'>> = {
+const querySet: Rule<Needs<'routing'>> = {
   name: 'query-set',
   needs: ['routing'],
   labels: ['query lost'],
@@ -334,7 +334,7 @@ function refusedAt({ response }: KeptRequest, routing: KeptRouting | undefined):
   return response?.sentFrom ?? lastRunning(routing?.layers ?? [])?.source;
 }
 
-const oneClient: FindingRule<Needs<'request', 'routing' | 'cache'>> = {
+const oneClient: Rule<Needs<'request', 'routing' | 'cache'>> = {
   name: 'one-client',
   needs: ['request'],
   labels: ['one client for all'],
@@ -344,7 +344,7 @@ const oneClient: FindingRule<Needs<'request', 'routing' | 'cache'>> = {
   find({ request, routing, cache }, { status }, { earlier }) {
     const client = untrustedClient(request);
     if (status !== 429 || client === null) return [];
-    const known = earlier.map(({ kept }) => untrustedClient(kept.request as KeptRequest | undefined));
+    const known = earlier.map(({ kept }) => untrustedClient(kept.request));
     // This client may have asked too often.
     if (known.length > 0 && known.every((one) => one === null || one === client)) return [];
     const counter = cache?.items.find(({ key }) => key?.includes(request.client.peer) === true);
@@ -361,7 +361,7 @@ const oneClient: FindingRule<Needs<'request', 'routing' | 'cache'>> = {
 /** Nobody wants a session that short. */
 const SHORTEST_SECONDS = 60;
 
-const tokenExpired: FindingRule<Needs<'request', 'routing'>> = {
+const tokenExpired: Rule<Needs<'request', 'routing'>> = {
   name: 'token-expired',
   needs: ['request'],
   labels: ['token expired'],
@@ -390,7 +390,7 @@ function signatureOf(request: KeptRequest | undefined): string | null {
   return request?.headers?.find(({ name }) => SIGNATURE_HEADER.test(name))?.name.toLowerCase() ?? null;
 }
 
-const signatureOverParsed: FindingRule<Needs<'request', 'routing'>> = {
+const signatureOverParsed: Rule<Needs<'request', 'routing'>> = {
   name: 'signature-over-parsed',
   needs: ['request'],
   labels: ['signature of other bytes'],
@@ -403,7 +403,7 @@ const signatureOverParsed: FindingRule<Needs<'request', 'routing'>> = {
     const name = signatureOf(request);
     if (writtenAgain === undefined || name === null || ![400, 401, 403].includes(status ?? 0)) return [];
     const accepted = earlier.flatMap(({ head, kept }) => {
-      const before = kept.request as KeptRequest | undefined;
+      const before = kept.request;
       return head.status !== null && head.status < 300 && signatureOf(before) === name ? [before?.body] : [];
     });
     // It does not write the body again.
@@ -422,7 +422,7 @@ const signatureOverParsed: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-export const requestRules: readonly FindingRule[] = [
+export const requestRules: readonly Rule[] = [
   routeMissed,
   routeShadowed,
   middlewareOrder,

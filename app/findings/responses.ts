@@ -4,7 +4,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
@@ -19,7 +19,15 @@ import {
   receivedHeader,
   sentHeader,
 } from './shared/http.ts';
-import { type Call, endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
+import {
+  type Call,
+  type Database,
+  endOf,
+  type Interval,
+  type Needs,
+  type OtherRequest,
+  type Rule,
+} from './shared/kept.ts';
 import { draftAt, labelOf, sqlOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
@@ -36,7 +44,7 @@ function afterEnd(exception: ExceptionData | undefined): FindingDraft[] {
   ];
 }
 
-const answeredTwice: FindingRule<Needs<'request' | 'routing', 'exception'>> = {
+const answeredTwice: Rule<Needs<'request' | 'routing', 'exception'>> = {
   name: 'answered-twice',
   needs: ['request', 'routing'],
   labels: ['answered twice'],
@@ -59,7 +67,7 @@ const answeredTwice: FindingRule<Needs<'request' | 'routing', 'exception'>> = {
   },
 };
 
-const nextAfterResponse: FindingRule<Needs<'request' | 'routing', 'exception'>> = {
+const nextAfterResponse: Rule<Needs<'request' | 'routing', 'exception'>> = {
   name: 'next-after-response',
   needs: ['request', 'routing'],
   labels: ['next after response'],
@@ -93,7 +101,7 @@ const nextAfterResponse: FindingRule<Needs<'request' | 'routing', 'exception'>> 
   },
 };
 
-const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
+const wrongLength: Rule<Needs<'request', 'routing'>> = {
   name: 'wrong-length',
   needs: ['request'],
   labels: ['wrong length', 'wrong encoding'],
@@ -123,7 +131,7 @@ const OF_SIZE = /^(?:bytes|byte_?size|file_?size|size_?in_?bytes|content_?length
 const OF_FILE = /mime|content_?type|file_?name|path|stored/i;
 const OF_TEXT = /^(?:text\/html|text\/event-stream|application\/(?:[\w.+-]*\+)?json)$/;
 
-const anotherSize: FindingRule<Needs<'request' | 'database'>> = {
+const anotherSize: Rule<Needs<'request' | 'database'>> = {
   name: 'another-size',
   needs: ['request', 'database'],
   labels: ['another size'],
@@ -215,7 +223,7 @@ function intercepting(
   return null;
 }
 
-const slowTransform: FindingRule<Transforming> = {
+const slowTransform: Rule<Transforming> = {
   name: 'slow-transform',
   needs: ['request'],
   labels: ['slow transform'],
@@ -233,7 +241,7 @@ const slowTransform: FindingRule<Transforming> = {
 /** A JSON string that begins like an object or a list of JSON. */
 const TWICE = /^"(?:\{(?:\\"|\})|\[(?:\{|\[|\\"|\]|-?\d))/;
 
-const jsonTwice: FindingRule<Needs<'request', 'routing'>> = {
+const jsonTwice: Rule<Needs<'request', 'routing'>> = {
   name: 'json-twice',
   needs: ['request'],
   labels: ['JSON in JSON'],
@@ -259,7 +267,7 @@ function isJson(text: string): boolean {
   }
 }
 
-const wrongType: FindingRule<Needs<'request', 'routing'>> = {
+const wrongType: Rule<Needs<'request', 'routing'>> = {
   name: 'wrong-type',
   needs: ['request'],
   labels: ['wrong type'],
@@ -319,9 +327,9 @@ function pageOf({ response }: KeptRequest): string | null {
 const RUNS = /<script\b|<[a-z][^>]*\son\w+\s*=|javascript:/i;
 
 /** A text with a script that an earlier request to another address brought, and that the page has as it was sent. */
-function storedScript(text: string, siblings: readonly EarlierRequest[]): string | null {
+function storedScript(text: string, siblings: readonly OtherRequest[]): string | null {
   for (const { head, kept } of siblings) {
-    const request = kept.request as KeptRequest | undefined;
+    const request = kept.request;
     if (request === undefined || head.method === 'GET' || (head.status ?? 500) >= 400) continue;
     const field = receivedFields({ body: request.body }).find(
       ({ value }) => typeof value === 'string' && RUNS.test(value) && text.includes(value),
@@ -338,7 +346,7 @@ const RUNNING_TAG = /<script\b[^>]*>[^<]*|<[a-z][^>]*\son\w+\s*=[^>]*>/i;
 const OF_MARKUP = /html|markup|embed|script|widget|snippet|template/i;
 
 /** A text with a script that a statement of the request found, and that the page has as it was stored. */
-function scriptOfRow(text: string, database: Kept['database'] | undefined): string | null {
+function scriptOfRow(text: string, database: Database | undefined): string | null {
   for (const query of database?.queries ?? [])
     for (const row of foundRows(query))
       for (const [column, value] of Object.entries(row)) {
@@ -350,7 +358,7 @@ function scriptOfRow(text: string, database: Kept['database'] | undefined): stri
   return null;
 }
 
-const unescapedInput: FindingRule<Needs<'request', 'routing' | 'database'>> = {
+const unescapedInput: Rule<Needs<'request', 'routing' | 'database'>> = {
   name: 'unescaped-input',
   needs: ['request'],
   labels: ['unescaped input'],
@@ -389,7 +397,7 @@ function unfinished(list: readonly Started[] | undefined, endMs: number): Starte
 }
 
 /** Without settings of a connection (`set time zone`), which a pool also sends to one that no query of the request waits for. */
-function queriesOf(database: Kept['database'] | undefined): readonly Started[] | undefined {
+function queriesOf(database: Database | undefined): readonly Started[] | undefined {
   return database?.queries.filter((query) => !/^\s*set\b/i.test(sqlOf(database, query)));
 }
 
@@ -404,7 +412,7 @@ function callerOf(work: readonly Started[]): string | null {
   return work.find(({ caller }) => caller !== null)?.caller ?? null;
 }
 
-export const workAfterResponse: FindingRule<Needs<'request', 'database' | 'http_client'>> = {
+export const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'>> = {
   name: 'work-after-response',
   needs: ['request'],
   labels: ['after the response'],
@@ -482,7 +490,7 @@ function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awa
   return { text: `${nameOfLayer(layer)} ${what}`, place: layer.source };
 }
 
-export const clientLeft: FindingRule<Given> = {
+export const clientLeft: Rule<Given> = {
   name: 'client-left',
   needs: ['request'],
   labels: ['client left'],
@@ -511,7 +519,7 @@ const PERSONAL =
   /user|member|account|customer|login|profile|session|cart|basket|flash|message|notice|alert|error|csrf|token|tenant/i;
 const SHORTEST_SHOWN = 4;
 
-const appLocals: FindingRule<Needs<'request', 'routing'>> = {
+const appLocals: Rule<Needs<'request', 'routing'>> = {
   name: 'app-locals',
   needs: ['request'],
   labels: ['shared by all'],
@@ -540,7 +548,7 @@ const appLocals: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-export const responseRules: readonly FindingRule[] = [
+export const responseRules: readonly Rule[] = [
   slowTransform,
   answeredTwice,
   nextAfterResponse,

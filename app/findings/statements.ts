@@ -4,9 +4,9 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import { givenText, textsIn } from './shared/conditions.ts';
 import {
   draftAt,
@@ -22,8 +22,6 @@ import {
 } from './shared/queries.ts';
 import { receivedHeader } from './shared/http.ts';
 import { count, excerpt, listOf, shareOf } from './shared/wording.ts';
-
-type Database = Kept['database'];
 
 function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
@@ -67,7 +65,7 @@ function receivedAs(request: KeptRequest | undefined, column: string): string {
   return found === undefined ? '' : `, although ${excerpt(found.name, 60)} was received`;
 }
 
-export const nullComparison: FindingRule<Needs<'database', 'request'>> = {
+export const nullComparison: Rule<Needs<'database', 'request'>> = {
   name: 'null-comparison',
   needs: ['database'],
   labels: ['compared with NULL', 'empty list'],
@@ -98,7 +96,7 @@ export const nullComparison: FindingRule<Needs<'database', 'request'>> = {
   },
 };
 
-const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
+const noRowChanged: Rule<Needs<'database' | 'request'>> = {
   name: 'no-row-changed',
   needs: ['database', 'request'],
   labels: ['no row changed'],
@@ -135,7 +133,7 @@ function unusedParameter({ query }: KeptRequest, { queries }: Database): string 
   return query.find(({ value }) => textOf(value) !== null && !bound.has(textOf(value)))?.name ?? null;
 }
 
-const allRowsChanged: FindingRule<Needs<'database' | 'request'>> = {
+const allRowsChanged: Rule<Needs<'database' | 'request'>> = {
   name: 'all-rows-changed',
   needs: ['database', 'request'],
   labels: ['all rows changed'],
@@ -181,7 +179,7 @@ function sendsNothing({ response }: KeptRequest): boolean {
   }
 }
 
-const foundNothing: FindingRule<Needs<'database' | 'request'>> = {
+const foundNothing: Rule<Needs<'database' | 'request'>> = {
   name: 'found-nothing',
   needs: ['database', 'request'],
   labels: ['found nothing'],
@@ -297,7 +295,7 @@ function readBeyond(
   return [{ ...common, severity: 'warn', costMs, sentence }];
 }
 
-const moreThanWanted: FindingRule<Needs<'database' | 'request' | 'routing'>> = {
+const moreThanWanted: Rule<Needs<'database' | 'request' | 'routing'>> = {
   name: 'more-than-wanted',
   needs: ['database', 'request', 'routing'],
   labels: ['more than wanted'],
@@ -314,13 +312,13 @@ const UNLIMITED_ROWS = 1000;
 const LEAST_SHARE = 0.01;
 const LIMITS = /\blimit\b|\bfetch\s+(?:first|next)\b|\btop\b/i;
 
-function isUnlimited(database: Kept['database'], query: Query): boolean {
+function isUnlimited(database: Database, query: Query): boolean {
   if ((query.rows ?? 0) < UNLIMITED_ROWS) return false;
   const sql = sqlOf(database, query);
   return kindOf(sql) === 'read' && !LIMITS.test(sql);
 }
 
-export const largeResult: FindingRule<Needs<'database', 'request' | 'routing'>> = {
+export const largeResult: Rule<Needs<'database', 'request' | 'routing'>> = {
   name: 'large-result',
   needs: ['database'],
   labels: ['large result'],
@@ -394,7 +392,7 @@ function overwritten(reads: readonly Read[], update: Read, column: string) {
   return { base, values, last, together };
 }
 
-const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
+const unlockedUpdate: Rule<Needs<'database' | 'request'>> = {
   name: 'unlocked-update',
   needs: ['database', 'request'],
   labels: ['unlocked update'],
@@ -435,7 +433,7 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
+const wildcardReceived: Rule<Needs<'database' | 'request'>> = {
   name: 'wildcard-received',
   needs: ['database', 'request'],
   labels: ['LIKE wildcard'],
@@ -471,7 +469,7 @@ function numbersOf(request: KeptRequest): ReceivedField[] {
   return receivedFields(request).filter(({ from, value }) => from === 'body' && typeOf(value) === 'number');
 }
 
-const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
+const comparedAsNumber: Rule<Needs<'database' | 'request'>> = {
   name: 'compared-as-number',
   needs: ['database', 'request'],
   labels: ['compared as number'],
@@ -490,7 +488,7 @@ const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
         if (operator !== '=' || value?.kind !== 'bound' || !received.some((one) => one.value === given))
           continue;
         const texts = earlier.filter(({ kept }) => {
-          const before = kept.database as Database | undefined;
+          const before = kept.database;
           return before?.queries.some(
             (other) =>
               sqlOf(before, other) === sql && typeOf(other.bindings[value.index]?.value) === 'string',
@@ -505,7 +503,7 @@ const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-const idempotencyKeyLost: FindingRule<Needs<'database' | 'request', 'cache'>> = {
+const idempotencyKeyLost: Rule<Needs<'database' | 'request', 'cache'>> = {
   name: 'idempotency-key-lost',
   needs: ['database', 'request'],
   labels: ['key not stored'],
@@ -528,7 +526,7 @@ const idempotencyKeyLost: FindingRule<Needs<'database' | 'request', 'cache'>> = 
   },
 };
 
-export const statementRules: readonly FindingRule[] = [
+export const statementRules: readonly Rule[] = [
   wildcardReceived,
   comparedAsNumber,
   idempotencyKeyLost,

@@ -6,9 +6,9 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { callName, tellsOf, triesOf } from './shared/calls.ts';
-import { type Call, endOf, type Needs } from './shared/kept.ts';
+import { type Call, endOf, type Needs, type Rule } from './shared/kept.ts';
 import { count, excerpt, isPartial } from './shared/wording.ts';
 
 type Given = Needs<'http_client', 'request' | 'cache'>;
@@ -37,7 +37,7 @@ function isRefusal(call: Call, request: KeptRequest | undefined): boolean {
   return (status !== 401 && status !== 403) || isOwnKey;
 }
 
-const refusalIgnored: FindingRule<Given> = {
+const refusalIgnored: Rule<Given> = {
   name: 'refusal-ignored',
   needs: ['http_client'],
   labels: ['refusal ignored'],
@@ -95,7 +95,7 @@ function becameOf(name: string, value: string, mark: '&' | '#' | '+' | '%'): str
   return `${sent}: the service reads ${excerpt(name, 40)}=${before}${mark === '&' ? parameters : ''}`;
 }
 
-const queryNotEscaped: FindingRule<Needs<'http_client' | 'request'>> = {
+const queryNotEscaped: Rule<Needs<'http_client' | 'request'>> = {
   name: 'query-not-escaped',
   needs: ['http_client', 'request'],
   labels: ['query not escaped'],
@@ -205,7 +205,7 @@ function figureOf(entries: readonly Json[], total: number | null, text: string):
   return leaves.find(({ name, value }) => !/id$/i.test(name) && isFigure(value))?.path ?? null;
 }
 
-const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
+const firstPageOnly: Rule<Needs<'http_client' | 'request'>> = {
   name: 'first-page-only',
   needs: ['http_client', 'request'],
   labels: ['first page only'],
@@ -229,4 +229,4 @@ const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
   },
 };
 
-export const swallowedRules: readonly FindingRule[] = [refusalIgnored, queryNotEscaped, firstPageOnly];
+export const swallowedRules: readonly Rule[] = [refusalIgnored, queryNotEscaped, firstPageOnly];

@@ -4,7 +4,6 @@ import { hasFailed } from '../panels/shared/failed-call.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
 import { pick } from '../panels/shared/rows.ts';
-import type { FindingRule } from '../profiler/read/finding-rule.ts';
 import type { Finding, FixCode } from '../profiler/read/finding.ts';
 import type { Profile, ProfileHead } from '../profiler/profile.ts';
 import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/read/query-plan.ts';
@@ -13,7 +12,16 @@ import { isAfterMiss } from './shared/cache.ts';
 import { callName, pausesOf, triesOf } from './shared/calls.ts';
 import { holdersText } from './shared/holders.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
-import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
+import {
+  type Call,
+  type Database,
+  endOf,
+  type Interval,
+  type Kept,
+  type Needs,
+  type Query,
+  type Rule,
+} from './shared/kept.ts';
 import { isLarge, kindOf, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
 import { isDeep, reasonOf } from './shared/statement-reasons.ts';
 import {
@@ -66,7 +74,7 @@ function indexCode(amendment: unknown, isQuery: (index: number) => boolean): Fix
 }
 
 /** A finding about the loop says it, unless each of its statements is slow by itself. */
-function isTold({ groups }: Kept['database'], { group }: { group: number | null }): boolean {
+function isTold({ groups }: Database, { group }: { group: number | null }): boolean {
   const loop = group === null ? undefined : groups[group];
   return loop !== undefined && isLoop(loop) && loop.durationMs / timesOf(loop) < LONG_MS;
 }
@@ -84,13 +92,13 @@ function firstOfGroups<T extends { group: number | null }>(waits: readonly Wait<
 
 /** Whether a query is the one that the finding is about, or of the same loop. */
 function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) => boolean {
-  const { queries } = panels.database?.data as Kept['database'];
+  const { queries } = panels.database?.data as Database;
   const at = queries.findIndex((_query, index) => rowOf(index) === anchor);
   const group = queries[at]?.group ?? null;
   return (index) => index === at || (group !== null && queries[index]?.group === group);
 }
 
-export const slowStatement: FindingRule<Needs<'database', 'cache'>> = {
+export const slowStatement: Rule<Needs<'database', 'cache'>> = {
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
@@ -180,7 +188,7 @@ function besideText(others: number): string {
   return others === 0 ? '' : ` while ${count(others, 'other slow call')} ran`;
 }
 
-export const slowCall: FindingRule<Needs<'http_client'>> = {
+export const slowCall: Rule<Needs<'http_client'>> = {
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
@@ -225,7 +233,7 @@ function heaviest(
   return most === undefined || most.ms < pageMs / 2 ? null : most;
 }
 
-const slowView: FindingRule<Needs<'views'>> = {
+const slowView: Rule<Needs<'views'>> = {
   name: 'slow-view',
   needs: ['views'],
   labels: ['slow view'],
@@ -279,7 +287,7 @@ function workWithin({ database, http_client }: TemplateGiven, view: Interval): W
   return work;
 }
 
-const templateDoesIo: FindingRule<TemplateGiven> = {
+const templateDoesIo: Rule<TemplateGiven> = {
   name: 'template-does-io',
   needs: ['views'],
   labels: ['query in view', 'call in view'],
@@ -340,7 +348,7 @@ function addressValues({ url }: ProfileHead, routing: Kept['routing'] | undefine
   return values;
 }
 
-function isCandidate(database: Kept['database'], query: Query): boolean {
+function isCandidate(database: Database, query: Query): boolean {
   return (
     query.transaction === null &&
     query.group === null &&
@@ -390,7 +398,7 @@ function chainsIn({ database, routing }: Given, head: ProfileHead): number[][] {
   return chains;
 }
 
-const sequentialAwaits: FindingRule<Given> = {
+const sequentialAwaits: Rule<Given> = {
   name: 'sequential-awaits',
   needs: ['database'],
   labels: ['sequential awaits'],
@@ -453,13 +461,13 @@ function pausedMs({ calls }: Kept['http_client'], time: TimeLedger): number {
 }
 
 /** Its first statement follows at once: some pools open a connection unobserved, each once. */
-function isOpening(database: Kept['database'] | undefined, wait: Slice): boolean {
+function isOpening(database: Database | undefined, wait: Slice): boolean {
   return (database?.queries ?? []).some(
     ({ first, startMs }) => first === true && Math.abs(startMs - endOf(wait)) < SOON_MS,
   );
 }
 
-export const unrecordedWait: FindingRule<WaitGiven> = {
+export const unrecordedWait: Rule<WaitGiven> = {
   name: 'unrecorded-wait',
   needs: ['request', 'routing'],
   labels: ['unrecorded wait'],
@@ -489,7 +497,7 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
   },
 };
 
-export const timeRules: readonly FindingRule[] = [
+export const timeRules: readonly Rule[] = [
   slowStatement,
   slowCall,
   slowView,

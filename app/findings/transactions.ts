@@ -1,10 +1,11 @@
 /** Transactions, connections and locks of a database. */
-import { isInLibrary, pick } from '../panels/shared/rows.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import { pick } from '../panels/shared/rows.ts';
+import { isInLibrary } from '../profiler/read/rows.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { beginsTransaction, endsTransaction, rollsBack } from '../profiler/transaction-sql.ts';
 import { callName } from './shared/calls.ts';
-import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { type Database, endOf, type Needs, type OtherRequest, type Query, type Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import {
   draftAt,
@@ -21,9 +22,20 @@ import {
 import { holdersText } from './shared/holders.ts';
 import { isPoolRefusal } from './shared/statement-failures.ts';
 import { shareOfKind } from './shared/time.ts';
-import { brokeBy, count, duration, excerpt, listOf, shareOf } from './shared/wording.ts';
+import {
+  bracketed,
+  brokeBy,
+  count,
+  duration,
+  excerpt,
+  listOf,
+  LONGEST_NAME,
+  placeText,
+  requestText,
+  shareOf,
+} from './shared/wording.ts';
 
-function untilEnd({ queries, ...database }: Kept['database'], from: number): Query[] {
+function untilEnd({ queries, ...database }: Database, from: number): Query[] {
   const begin = queries[from];
   const after = queries.slice(from + 1).filter(({ instance }) => instance === begin?.instance);
   const end = after.findIndex((query) => endsTransaction(sqlOf({ ...database, queries }, query)));
@@ -31,13 +43,13 @@ function untilEnd({ queries, ...database }: Kept['database'], from: number): Que
 }
 
 /** The COMMIT or ROLLBACK that was sent for a BEGIN, if it ran on another connection. */
-function endElsewhere(database: Kept['database'], begin: Query, sent: readonly Query[]): Query | null {
+function endElsewhere(database: Database, begin: Query, sent: readonly Query[]): Query | null {
   const end = sent.at(-1);
   if (end === undefined || end.connection === begin.connection || end.transaction !== null) return null;
   return endsTransaction(sqlOf(database, end)) ? end : null;
 }
 
-export const beginThroughPool: FindingRule<Needs<'database'>> = {
+export const beginThroughPool: Rule<Needs<'database'>> = {
   name: 'begin-through-pool',
   needs: ['database'],
   labels: ['BEGIN through a pool'],
@@ -61,7 +73,7 @@ export const beginThroughPool: FindingRule<Needs<'database'>> = {
   },
 };
 
-export const unendedTransaction: FindingRule<Needs<'database'>> = {
+export const unendedTransaction: Rule<Needs<'database'>> = {
   name: 'unended-transaction',
   needs: ['database'],
   labels: ['open transaction'],
@@ -100,8 +112,6 @@ export const unendedTransaction: FindingRule<Needs<'database'>> = {
   },
 };
 
-type Database = Kept['database'];
-
 function isOutside(
   database: Database,
   query: Query,
@@ -118,7 +128,7 @@ function isOutside(
   );
 }
 
-const outsideTransaction: FindingRule<Needs<'database'>> = {
+const outsideTransaction: Rule<Needs<'database'>> = {
   name: 'outside-transaction',
   needs: ['database'],
   labels: ['outside transaction'],
@@ -167,7 +177,7 @@ function asksForWritten({ read, query }: Read, written: Query): boolean {
   });
 }
 
-const readOutside: FindingRule<Needs<'database'>> = {
+const readOutside: Rule<Needs<'database'>> = {
   name: 'read-outside-transaction',
   needs: ['database'],
   labels: ['read outside'],
@@ -195,8 +205,7 @@ const readOutside: FindingRule<Needs<'database'>> = {
             (read.where === null || asksForWritten(one, write.query)),
         );
         if (written === undefined) continue;
-        const place = written.query.caller === null ? '' : ` (${written.query.caller})`;
-        const sentence = `${labelOf(database, query)} ran on another connection while the transaction that had written ${excerpt(written.read.table ?? '', 40)}${place} was open: it does not see what is not committed yet`;
+        const sentence = `${labelOf(database, query)} ran on another connection while the transaction that had written ${excerpt(written.read.table ?? '', 40)}${bracketed(written.query.caller)} was open: it does not see what is not committed yet`;
         return [draftAt(one, sentence, written.read.verb === 'update' ? 'warn' : 'bad')];
       }
       return [];
@@ -221,10 +230,7 @@ function isWriteAt(database: Database, index: number): boolean {
 /** A request that ran beside this one, and began the transaction of a statement that this one sent. */
 function beganBy(
   { transaction, instance }: Query,
-  {
-    overlapping,
-    process,
-  }: { overlapping: readonly EarlierRequest<Partial<Kept>>[]; process: ProfileHead['process'] },
+  { overlapping, process }: { overlapping: readonly OtherRequest[]; process: ProfileHead['process'] },
 ): { head: ProfileHead; database: Database; begin: Query; end: Query | undefined } | undefined {
   for (const { head, kept } of overlapping) {
     const { database } = kept;
@@ -239,7 +245,7 @@ function beganBy(
   return undefined;
 }
 
-const othersTransaction: FindingRule<Needs<'database'>> = {
+const othersTransaction: Rule<Needs<'database'>> = {
   name: 'others-transaction',
   needs: ['database'],
   labels: ['another’s transaction'],
@@ -254,10 +260,8 @@ const othersTransaction: FindingRule<Needs<'database'>> = {
     if (index === undefined || query === undefined || other === undefined) return [];
     const { head, begin, end } = other;
     const isUndone = end !== undefined && rollsBack(sqlOf(other.database, end));
-    const who = `${head.method} ${excerpt(head.route ?? head.url, LONGEST_NAME)} (${head.token})`;
-    const where = begin.caller === null ? '' : ` at ${begin.caller}`;
     const outcome = isUndone && isWriteAt(database, index) ? ', and was rolled back with it' : '';
-    const sentence = `${labelOf(database, query)} ran in the transaction that ${who} had begun on the same connection${where}${outcome}`;
+    const sentence = `${labelOf(database, query)} ran in the transaction that ${requestText(head)} had begun on the same connection${placeText(begin.caller)}${outcome}`;
     return [draftAt({ query, index }, sentence, isUndone ? 'bad' : 'warn')];
   },
 };
@@ -277,7 +281,7 @@ function sentAfterEnd(database: Database, end: Query): Read['index'][] {
   );
 }
 
-const afterCommit: FindingRule<Needs<'database'>> = {
+const afterCommit: Rule<Needs<'database'>> = {
   name: 'after-commit',
   needs: ['database'],
   labels: ['after COMMIT'],
@@ -307,7 +311,7 @@ const afterCommit: FindingRule<Needs<'database'>> = {
   },
 };
 
-const transactionAcrossCall: FindingRule<Needs<'database' | 'http_client'>> = {
+const transactionAcrossCall: Rule<Needs<'database' | 'http_client'>> = {
   name: 'transaction-across-call',
   needs: ['database', 'http_client'],
   labels: ['call in transaction'],
@@ -373,11 +377,11 @@ function openedBy(line: string, database: Database | undefined): boolean | null 
 const POOL_IDLE_MS = 10_000;
 
 /** Requests in a row of its process, with this one, in which the line ran on a new connection. */
-function requestsInARow(line: string, head: ProfileHead, earlier: readonly EarlierRequest[]): number {
+function requestsInARow(line: string, head: ProfileHead, earlier: readonly OtherRequest[]): number {
   let requests = 1;
   let next = head;
   for (const { head: before, kept } of earlier) {
-    const opened = openedBy(line, kept.database as Database | undefined);
+    const opened = openedBy(line, kept.database);
     const isFar = before.process !== head.process || next.startedAt - before.startedAt >= POOL_IDLE_MS;
     if (opened === false || isFar) break;
     if (opened) requests++;
@@ -386,7 +390,7 @@ function requestsInARow(line: string, head: ProfileHead, earlier: readonly Earli
   return requests;
 }
 
-export const connectionPerRequest: FindingRule<Needs<'database'>> = {
+export const connectionPerRequest: Rule<Needs<'database'>> = {
   name: 'connection-per-request',
   needs: ['database'],
   labels: ['connection per request'],
@@ -411,7 +415,6 @@ type PoolGiven = Needs<'database', 'runtime'>;
 const LONG_MS = 20;
 const LARGE_SHARE = 0.1;
 const MOST_NAMED = 3;
-const LONGEST_NAME = 80;
 
 /** A wait that ended without a connection is recorded as a statement without SQL. */
 function waitOf(database: Database, query: Query): { from: number; to: number } {
@@ -484,7 +487,7 @@ function leakOf(
   };
 }
 
-export const poolWait: FindingRule<PoolGiven> = {
+export const poolWait: Rule<PoolGiven> = {
   name: 'pool-wait',
   needs: ['database'],
   labels: ['pool wait', 'connection leak'],
@@ -536,7 +539,7 @@ export const poolWait: FindingRule<PoolGiven> = {
   },
 };
 
-export const lockWait: FindingRule<Needs<'database'>> = {
+export const lockWait: Rule<Needs<'database'>> = {
   name: 'lock-wait',
   needs: ['database'],
   labels: ['lock wait'],
@@ -553,14 +556,14 @@ export const lockWait: FindingRule<Needs<'database'>> = {
         profile === token
           ? 'another transaction of this request'
           : `a transaction of ${excerpt(what, LONGEST_NAME)}`;
-      const where = place === null || place === caller ? '' : ` (${place})`;
+      const where = place === caller ? '' : bracketed(place);
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)} and may have waited ${duration(waitedMs)} of it for a lock on rows of ${table} that ${who} held${where}`;
       return [{ severity: 'warn', sentence, anchor: rowOf(index), costMs: waitedMs, place: caller }];
     });
   },
 };
 
-export const transactionRules: readonly FindingRule[] = [
+export const transactionRules: readonly Rule[] = [
   beginThroughPool,
   unendedTransaction,
   outsideTransaction,

@@ -3,10 +3,10 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
 import { addTo, groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
-import type { Kept, Needs } from './shared/kept.ts';
+import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { mishap } from './shared/mishap.ts';
 import { movedDays } from './shared/moved-days.ts';
 import { givenText, textsIn } from './shared/conditions.ts';
@@ -15,10 +15,9 @@ import { count, excerpt, listOf } from './shared/wording.ts';
 
 type Value = Leaf['value'];
 
-type Database = Kept['database'];
 type Given = Needs<'request', 'database' | 'routing'>;
 
-const valueChanged: FindingRule<Given> = {
+const valueChanged: Rule<Given> = {
   name: 'value-changed',
   needs: ['request'],
   labels: ['value changed'],
@@ -78,14 +77,9 @@ function pastOf(earlier: RuleBeside['earlier'], name: string, { read }: Read): P
 }
 
 /** Whether an earlier response of the same address had this value. */
-function wasSent(
-  before: readonly EarlierRequest[],
-  request: KeptRequest,
-  name: string,
-  value: Value,
-): boolean {
+function wasSent(before: readonly OtherRequest[], request: KeptRequest, name: string, value: Value): boolean {
   return before.some(({ kept }) => {
-    const other = kept.request as KeptRequest | undefined;
+    const other = kept.request;
     if (JSON.stringify(other?.routeParams) !== JSON.stringify(request.routeParams)) return false;
     return leavesIn(other?.response?.text ?? '').some(
       (leaf) => sameName(leaf.name) === sameName(name) && leaf.value === value,
@@ -108,7 +102,7 @@ function overridden({ request, database }: Pick<Kept, 'request' | 'database'>) {
   });
 }
 
-const falsyOverridden: FindingRule<Needs<'request' | 'database'>> = {
+const falsyOverridden: Rule<Needs<'request' | 'database'>> = {
   name: 'falsy-overridden',
   needs: ['request', 'database'],
   labels: ['taken for missing'],
@@ -163,7 +157,7 @@ const HASHES = /\b(?:crypt|digest|sha\d*|md5|hmac|encrypt|pgp_\w+|hashbytes|stan
 const OF_OTHERS =
   /smtp|imap|mail|ftp|wifi|network|integration|connection|credential|server|device|door|lock/i;
 
-const passwordStored: FindingRule<Needs<'request' | 'database'>> = {
+const passwordStored: Rule<Needs<'request' | 'database'>> = {
   name: 'password-stored',
   needs: ['request', 'database'],
   labels: ['plain password'],
@@ -199,7 +193,7 @@ const passwordStored: FindingRule<Needs<'request' | 'database'>> = {
 /** People write them with capitals, and nobody stores them so. */
 const ANY_CASE = /mail|user|login|slug|search|^q$/i;
 
-const caseChanged: FindingRule<Needs<'request' | 'database'>> = {
+const caseChanged: Rule<Needs<'request' | 'database'>> = {
   name: 'case-changed',
   needs: ['request', 'database'],
   labels: ['other letters'],
@@ -272,7 +266,7 @@ function mappedByIndex(members: readonly string[]): string[] {
   return members.map((member, at) => String(parseInt(member, at))).filter((member) => member !== 'NaN');
 }
 
-const listChanged: FindingRule<Needs<'request' | 'database'>> = {
+const listChanged: Rule<Needs<'request' | 'database'>> = {
   name: 'list-changed',
   needs: ['request', 'database'],
   labels: ['changed list'],
@@ -364,7 +358,7 @@ function isAskedFor(database: Database, name: string, value: string): boolean {
   });
 }
 
-const filterIgnored: FindingRule<Needs<'database' | 'request', 'routing'>> = {
+const filterIgnored: Rule<Needs<'database' | 'request', 'routing'>> = {
   name: 'filter-ignored',
   needs: ['database', 'request'],
   labels: ['filter ignored'],
@@ -388,7 +382,7 @@ const filterIgnored: FindingRule<Needs<'database' | 'request', 'routing'>> = {
   },
 };
 
-const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
+const falseAsTrue: Rule<Needs<'database' | 'request', 'routing'>> = {
   name: 'false-as-true',
   needs: ['database', 'request'],
   labels: ['false as true'],
@@ -401,13 +395,7 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
     const others = earlier.flatMap(({ head, kept }) =>
       kept.request === undefined || kept.database === undefined
         ? []
-        : [
-            {
-              token: head.token,
-              request: kept.request as KeptRequest,
-              ...askedBy(kept.database as Database),
-            },
-          ],
+        : [{ token: head.token, request: kept.request, ...askedBy(kept.database) }],
     );
     return request.query.flatMap(({ name, value }): FindingDraft[] => {
       if (!FALSE.test(value) || (value === '0' && OF_NUMBER.test(name))) return [];
@@ -454,7 +442,7 @@ const EVERYTHING = /^(?:all|any|every|none|\*|-1|0)$/i;
 /** `qs` makes an object of a longer list. */
 const MOST_OF_LIST = 20;
 
-const parameterLost: FindingRule<Needs<'request' | 'database'>> = {
+const parameterLost: Rule<Needs<'request' | 'database'>> = {
   name: 'parameter-lost',
   needs: ['request', 'database'],
   labels: ['parameter lost'],
@@ -470,7 +458,7 @@ const parameterLost: FindingRule<Needs<'request' | 'database'>> = {
       for (const one of reads) {
         if ((one.query.rows ?? 0) === 0 || one.read.table === null) continue;
         const before = earlier.filter(({ kept }) => {
-          const { request: asked, database: ran } = kept as Partial<Kept>;
+          const { request: asked, database: ran } = kept;
           const sent = asked === undefined ? undefined : parametersOf(asked).get(name);
           return (
             sent !== undefined &&
@@ -491,7 +479,7 @@ const parameterLost: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
-export const valueRules: readonly FindingRule[] = [
+export const valueRules: readonly Rule[] = [
   parameterLost,
   valueChanged,
   falsyOverridden,

@@ -3,9 +3,9 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, FindingRule } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { rollsBack } from '../profiler/transaction-sql.ts';
-import { endOf, type Kept, type Needs } from './shared/kept.ts';
+import { type Database, endOf, type Needs, type Rule } from './shared/kept.ts';
 import {
   draftAt,
   kindOf,
@@ -29,7 +29,7 @@ const OF_ATTEMPT =
 /** Log in, and come back later. */
 const NOT_MEANT = new Set([401, 429]);
 
-function rolledBack(database: Kept['database']): Set<number> {
+function rolledBack(database: Database): Set<number> {
   const undone = transactionsOf(database).filter(({ members }) =>
     members.some((index) => {
       const query = database.queries[index];
@@ -45,7 +45,7 @@ function isChange({ read: { verb, table, sets }, query: { rows } }: Read): boole
   return rows !== 0 && (verb === 'delete' || sets.some(({ column }) => !OF_ATTEMPT.test(column)));
 }
 
-const refusedButWritten: FindingRule<Given> = {
+const refusedButWritten: Rule<Given> = {
   name: 'refused-but-written',
   needs: ['request', 'database'],
   labels: ['written though refused'],
@@ -98,7 +98,7 @@ function emptied({ request, database }: Given, { read, query, index }: Read): st
   });
 }
 
-const fieldsEmptied: FindingRule<Given> = {
+const fieldsEmptied: Rule<Given> = {
   name: 'fields-emptied',
   needs: ['request', 'database'],
   labels: ['fields emptied'],
@@ -120,7 +120,7 @@ const fieldsEmptied: FindingRule<Given> = {
 /** Of one row: a list of rows would have several pairs of brackets. */
 const REPLACE = /^\s*replace\s+(?:low_priority\s+|delayed\s+)?(?:into\s+)?(\S+)(?!.*\)\s*,\s*\()/is;
 
-const rowReplaced: FindingRule<Needs<'database'>> = {
+const rowReplaced: Rule<Needs<'database'>> = {
   name: 'row-replaced',
   needs: ['database'],
   labels: ['row replaced'],
@@ -140,7 +140,7 @@ const rowReplaced: FindingRule<Needs<'database'>> = {
 /** A column that is given its own value and more, or less. */
 const STEP = /\b(\w+)\s*=\s*(?:coalesce\s*\(\s*)?(?:\w+\.)?\1\b[^,]*?[+-]\s*\S/i;
 
-const stepTwice: FindingRule<Needs<'database'>> = {
+const stepTwice: Rule<Needs<'database'>> = {
   name: 'step-twice',
   needs: ['database'],
   labels: ['counted twice'],
@@ -171,4 +171,4 @@ const stepTwice: FindingRule<Needs<'database'>> = {
   },
 };
 
-export const writeRules: readonly FindingRule[] = [refusedButWritten, fieldsEmptied, rowReplaced, stepTwice];
+export const writeRules: readonly Rule[] = [refusedButWritten, fieldsEmptied, rowReplaced, stepTwice];

@@ -48,10 +48,13 @@ describe('finding connection-per-request', () => {
   const query = (given: object) => ({ statement: 0, error: null, group: null, connection: 'c1', ...given });
   const ran = (...queries: object[]) => ({
     head: { startedAt: 0 } as ProfileHead,
-    kept: { database: { statements: [{ sql: 'select 1', label: 'select' }], queries } },
+    kept: { database: { statements: [{ sql: 'select 1', label: 'select' }], queries } } as unknown as Pick<
+      Kept,
+      'database'
+    >,
   });
   const find = (now: ReturnType<typeof ran>, earlier: ReturnType<typeof ran>[]) =>
-    connectionPerRequest.find(now.kept as unknown as Pick<Kept, 'database'>, now.head, {
+    connectionPerRequest.find(now.kept, now.head, {
       ...NOTHING_BESIDE,
       earlier,
     });

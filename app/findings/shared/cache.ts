@@ -23,8 +23,7 @@ export function fillOf(
 }
 
 /** The command of an earlier request that stored the key. */
-export function storedIn(kept: Readonly<Record<string, unknown>>, key: string): Command | undefined {
-  const { cache } = kept as Partial<Kept>;
+export function storedIn({ cache }: Partial<Kept>, key: string): Command | undefined {
   return cache?.items.find((one) => one.key === key && /^(?:SET|SETEX|PSETEX)$/.test(one.command));
 }
 

@@ -1,6 +1,6 @@
 /** Helpers of rules about errors and log lines: where they came from. */
 import type { ExceptionData, ThrownRecord } from '../../panels/exception/data.ts';
-import type { Kept } from './kept.ts';
+import type { Database } from './kept.ts';
 
 export function lineOf({ place }: Pick<ThrownRecord, 'place'>): string | null {
   const { file = null, line = null } = place?.frame ?? {};
@@ -24,7 +24,7 @@ const SHORTEST_MESSAGE = 8;
 /** It is the error of a statement, or wraps it: the finding about the statement explains it. */
 export function isOfStatement(
   { thrown }: Pick<ThrownRecord, 'thrown'>,
-  database: Kept['database'] | undefined,
+  database: Database | undefined,
 ): boolean {
   const messages = thrown.chain.map(({ message }) => message);
   return (database?.queries ?? []).some(

@@ -1,11 +1,10 @@
 /** The requests that held the resource another one waited for. */
 import type { Query } from './kept.ts';
-import { count, excerpt } from './wording.ts';
+import { count, excerpt, LONGEST_NAME } from './wording.ts';
 
 type Holder = NonNullable<Query['heldBy']>[number];
 
 const MOST_NAMED = 3;
-const LONGEST_NAME = 80;
 
 /** `GET /reports/audit (3 connections, reports.ts:31) and GET /orders (1 connection)`. Requests with the same name count as one; those whose response is over are told apart. */
 export function holdersText(holders: readonly Holder[]): string {

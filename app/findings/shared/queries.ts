@@ -5,12 +5,10 @@ import { eachText, pick } from '../../panels/shared/rows.ts';
 import { aboutStatement, labelOfStatement } from '../../panels/shared/about-statement.ts';
 import { isControl, isRead } from '../../panels/shared/statements.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
-import type { Kept, Query } from './kept.ts';
+import type { Database, Query } from './kept.ts';
 import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import type { Json } from '../../profiler/json.ts';
-
-type Database = Kept['database'];
 
 export function readOf(
   { statements }: Database,

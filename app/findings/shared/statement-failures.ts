@@ -1,11 +1,8 @@
 /** Why a statement failed: the kind of its error with the fix, and the order of locks in a deadlock. */
 import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-touched.ts';
-import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
-import type { Kept, Query } from './kept.ts';
+import type { Database, OtherRequest, Query } from './kept.ts';
 import { sqlOf } from './queries.ts';
 import { excerpt } from './wording.ts';
-
-type Database = Kept['database'];
 
 export const DUPLICATE =
   /duplicate key value violates unique|^Duplicate entry|UNIQUE constraint failed|Violation of UNIQUE KEY|\bE11000\b/;
@@ -110,7 +107,7 @@ function lockText({ row, query }: Lock): string {
 export function oppositeOrder(
   database: Database,
   failed: Query,
-  overlapping: readonly EarlierRequest[],
+  overlapping: readonly OtherRequest[],
 ): string {
   const own = locksOf(database).get(`${failed.connection} ${failed.transaction}`) ?? [];
   const wanted = own.find(({ query }) => database.queries[query] === failed);

@@ -1,4 +1,5 @@
 /** Parts of the sentences of several rules, with numbers formatted as on the pages. */
+import type { ProfileHead } from '../../profiler/profile.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
 import { numberHelpers, durationText, percentText } from '../../view-helpers/numbers.ts';
 
@@ -15,6 +16,11 @@ export function shareOf(partMs: number, wholeMs: number | null): string {
 /** `; path src/list.ts:22 → src/repository.ts:10`: from the line that loops to the one that does the work. */
 export function pathText(path: readonly string[] | undefined): string {
   return path === undefined ? '' : `; path ${path.join(' → ')}`;
+}
+
+/** ` (src/list.ts:22)`: within a sentence that says what ran there. */
+export function bracketed(place: string | null): string {
+  return place === null ? '' : ` (${place})`;
 }
 
 export function placeText(place: string | null): string {
@@ -52,6 +58,14 @@ export function excerpt(text: string, length = 160): string {
     .replace(/\s+/g, ' ')
     .trim();
   return line.length > length ? `${line.slice(0, length)}…` : line;
+}
+
+/** Of a name in a sentence. */
+export const LONGEST_NAME = 80;
+
+/** `GET /orders/:id (a1b2c3)`: another request, whose profile its token opens. */
+export function requestText({ method, route, url, token }: ProfileHead): string {
+  return `${method} ${excerpt(route ?? url, LONGEST_NAME)} (${token})`;
 }
 
 /** `a, b and c`, each once. */

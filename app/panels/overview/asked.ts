@@ -2,7 +2,7 @@
 import type { BesideProfile } from '../../profiler/panel.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Field, Row } from '../../profiler/read/rows.ts';
+import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
 import { endsTransaction } from '../../profiler/transaction-sql.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
@@ -16,7 +16,6 @@ import type { ComparedValue } from '../shared/compare-values.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
-import { isInLibrary } from '../shared/rows.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { type Binding, indexesOf } from '../shared/sql-values.ts';
 import { isByItself, MOST_HEADERS } from './received.ts';

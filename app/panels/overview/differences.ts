@@ -9,8 +9,8 @@ import { layerName } from '../shared/header-authors.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
 import type { RanLayer } from '../shared/ran-layers.ts';
-import { isInLibrary } from '../shared/rows.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
+import { isInLibrary } from '../../profiler/read/rows.ts';
 import { isControl, labelOf } from '../shared/statements.ts';
 
 export interface Difference {

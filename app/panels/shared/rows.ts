@@ -8,10 +8,6 @@ export function endOf({ startMs, durationMs }: Interval): number {
   return durationMs === null ? Infinity : startMs + durationMs;
 }
 
-export function isInLibrary(place: string | null | undefined): boolean {
-  return place?.includes('node_modules/') === true;
-}
-
 export function pick<Item extends object>(list: readonly Item[], indexes: readonly number[]): Item[] {
   return indexes.flatMap((index) => list[index] ?? []);
 }

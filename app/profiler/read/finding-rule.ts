@@ -18,20 +18,20 @@ export interface RouteAround<Kept = Readonly<Record<string, unknown>>> {
   siblings: readonly EarlierRequest<Kept>[];
 }
 
-/** What a rule may compare a request with. */
-export interface RuleBeside {
+/** What a rule may compare a request with. `Other`: stored data of the panels of other requests. */
+export interface RuleBeside<Other = Readonly<Record<string, unknown>>> {
   /** What panels returned from `shared`, masked. */
   shared: Readonly<Record<string, unknown>>;
   /** Milliseconds that the latest requests of this route of this process usually took, before this one; null if there were too few. */
   usualMs: number | null;
   /** Up to 20 requests of its route before this one that were recorded in full, the newest first; empty unless `compares` asked for them. */
-  earlier: readonly EarlierRequest[];
+  earlier: readonly EarlierRequest<Other>[];
   /** Up to 20 requests of other routes before this one, likewise; empty unless `relates` asked for them. */
-  siblings: readonly EarlierRequest[];
+  siblings: readonly EarlierRequest<Other>[];
   /** Up to 20 requests recorded in full that ran at the same time, the newest first; empty unless `overlaps` asked for them. */
-  overlapping: readonly EarlierRequest[];
+  overlapping: readonly EarlierRequest<Other>[];
   /** Requests that the browser's reports name, by their tokens. */
-  reported: ReadonlyMap<string, EarlierRequest>;
+  reported: ReadonlyMap<string, EarlierRequest<Other>>;
   /** Who owned each millisecond: take times from here. Made when a rule first asks for it, so ask late. */
   readonly time: TimeLedger;
 }
@@ -43,8 +43,11 @@ export interface FindingDraft extends Omit<Finding, 'label' | 'panel' | 'place' 
   place?: string | null;
 }
 
-/** `Kept`: stored data of the panels in `needs`, by their names. */
-export interface FindingRule<Kept extends object = Record<string, unknown>> {
+/** `Kept`: stored data of the panels in `needs`, by their names; `Other`: likewise, of the requests that it is compared with. */
+export interface FindingRule<
+  Kept extends object = Record<string, unknown>,
+  Other = Readonly<Record<string, unknown>>,
+> {
   /** `[a-z0-9-]+`; also the name of its section in docs/findings. */
   readonly name: string;
   /** Panels whose data it reads; the rule is skipped if one of them has none or failed. */
@@ -59,7 +62,7 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
    * Called when a profile is read, and for its row in the list. A pure function of what it is given: masked data, as stored. Only the
    * worst few findings are shown.
    */
-  find(kept: Kept, profile: ProfileHead, beside: RuleBeside): FindingDraft[];
+  find(kept: Kept, profile: ProfileHead, beside: RuleBeside<Other>): FindingDraft[];
   /** Whether it needs `earlier` for this request; they are read from the storage. Absent: never. */
   compares?(kept: Kept, profile: ProfileHead): boolean;
   /** Whether it needs `siblings` for this request; they are read from the storage. Absent: never. */

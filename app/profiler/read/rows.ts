@@ -169,3 +169,8 @@ export interface Presentation {
     parts?: readonly { kind: string; label: string; ms: number }[];
   };
 }
+
+/** A `file:line` in a library. */
+export function isInLibrary(place: string | null | undefined): boolean {
+  return place?.includes('node_modules/') === true;
+}

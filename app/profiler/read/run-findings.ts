@@ -5,6 +5,7 @@
 import { messageOf } from '../../errors.ts';
 import { round } from './span.ts';
 import type { Finding, Severity } from './finding.ts';
+import { isInLibrary } from './rows.ts';
 import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
 import type { ProfileHead } from '../profile.ts';
 import { addTo } from '../group-by.ts';
@@ -38,7 +39,6 @@ function worstFirst(a: Finding, b: Finding): number {
   );
 }
 
-const IN_LIBRARY = /(?:^|\/)node_modules\//;
 /** Panels about work: without a line of its own, that of the route it was done for is better than none, or than a library’s. */
 const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes']);
 
@@ -54,7 +54,7 @@ function findingOf(
   if (costMs !== undefined) finding.costMs = round(costMs);
   const route = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route;
   // A stream is read by the library itself.
-  const isOwn = typeof place === 'string' && !IN_LIBRARY.test(place);
+  const isOwn = typeof place === 'string' && !isInLibrary(place);
   const known = isOwn || !OF_WORK.has(finding.panel) ? place : (route?.source ?? place);
   if (typeof known === 'string' && known !== '') finding.place = known;
   return finding;
