@@ -192,6 +192,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
       noteAddress(server);
     },
     onOtherProfiler: warn,
+    warn,
     onRequest: [observers.onRequest, values.begin, ...(options.onRequest ?? [])],
     onFinish(context, req) {
       if (context.kind === 'request' && context.summary === null) observers.onFinish(context);

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
+import { messageOf } from '../errors.ts';
 import { isOverHttp2 } from '../node-http.ts';
 import type { Context } from '../profiler/record/context.ts';
 import type { CpuReason, CpuSampler } from '../profiler/record/cpu-samples.ts';
@@ -31,6 +32,7 @@ export interface WatchOptions extends ResponseOptions {
   onRequest?: readonly ((context: Context) => void)[];
   onOtherProfiler?: (sentence: string) => void;
   onFinish?: (context: Context, req: IncomingMessage) => void;
+  warn?: (sentence: string) => void;
 }
 
 export interface Watch {
@@ -91,7 +93,17 @@ export function createWatch(options: WatchOptions): Watch {
     summaryReason = () => null,
     onRequest = [],
     onFinish,
+    warn,
   } = options;
+  /** Observing runs inside calls of the application, and of Node.js, where an error would end the process. */
+  function attempt(observe: () => void): void {
+    try {
+      observe();
+    } catch (error) {
+      warn?.(`A request was not recorded in full: ${messageOf(error)}.`);
+    }
+  }
+
   let opened = 0;
   let other = false;
   const { onServer } = options;
@@ -100,19 +112,23 @@ export function createWatch(options: WatchOptions): Watch {
   const responses = createResponseWatch({
     ...options,
     onHeaders: (context, req) => {
-      const body = context.first('body');
-      if (body !== undefined && !req.readableDidRead) body.unread = true;
-      const request = context.first('request');
-      if (request?.live === req) request.session = plainPropertyOf(req, 'session').value;
+      attempt(() => {
+        const body = context.first('body');
+        if (body !== undefined && !req.readableDidRead) body.unread = true;
+        const request = context.first('request');
+        if (request?.live === req) request.session = plainPropertyOf(req, 'session').value;
+      });
     },
     onClose: (context, req) => {
       tracker.forget(req);
-      options.observeApp?.(req);
-      const request = context.first('request');
-      if (request?.live === req) request.live = leftOn(req);
-      const body = context.first('body');
-      if (body !== undefined) leaveBody(body);
-      onFinish?.(context, req);
+      attempt(() => {
+        options.observeApp?.(req);
+        const request = context.first('request');
+        if (request?.live === req) request.live = leftOn(req);
+        const body = context.first('body');
+        if (body !== undefined) leaveBody(body);
+        onFinish?.(context, req);
+      });
       recorder.finish(context);
     },
   });
@@ -137,7 +153,7 @@ export function createWatch(options: WatchOptions): Watch {
     const context = openContext(req, isProfilerTarget(target), isSampled);
     tracker.open(req, context);
     observeServer(req);
-    options.observeApp?.(req);
+    attempt(() => options.observeApp?.(req));
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, context.summary === null));
     const body = context.summary !== null ? null : tapBody(req, previewBytes);
@@ -207,7 +223,10 @@ export function createWatch(options: WatchOptions): Watch {
     if (context.kind === 'request' && options.toolbar !== undefined)
       attachToolbar(req, res, { ...options.toolbar, context });
     tracker.run(context, () => {
-      for (const observe of onRequest) observe(context);
+      for (const observe of onRequest)
+        attempt(() => {
+          observe(context);
+        });
       next();
     });
   }

@@ -39,6 +39,21 @@ describe('a dry match', () => {
     }
   });
 
+  it('takes a connect application for a middleware, and a list that only has the name of a stack', () => {
+    const connect = Object.assign(() => undefined, {
+      route: '/',
+      stack: [
+        { route: '', handle: fail },
+        { route: '/sub', handle: fail },
+      ],
+    });
+    const other = Object.assign(() => undefined, { stack: [null, 'first', fail] });
+    const matcher = compose((app) => app.use(connect, other).get('/page', fail));
+    expect(matcher.routes().map(({ pattern }) => pattern)).to.deep.equal(['/page']);
+    expect(matcher.consider('GET', '/sub').map(({ kind }) => kind)).to.not.include('router');
+    expect(patternsOf(matcher, '/page')).to.deep.equal(['GET /page']);
+  });
+
   it('ends in routers mounted on themselves', () => {
     const loop = express.Router();
     loop.use('/', loop);

@@ -32,6 +32,7 @@ describe('watch', () => {
   let server: Server;
   let base: string;
   const seen: Record<string, unknown[]> = {};
+  const warnings: string[] = [];
 
   before((done) => {
     let token = 0;
@@ -65,6 +66,10 @@ describe('watch', () => {
         requestId: 'r',
         receivedRequestId: null,
       }),
+      onFinish(_context, req) {
+        if (req.url === '/observed/badly') throw new Error('an observer failed');
+      },
+      warn: (sentence) => warnings.push(sentence),
     });
     const app = express();
     app.use(watch);
@@ -145,6 +150,12 @@ describe('watch', () => {
     expect(fact.bodyBytes).to.equal(7);
     expect(fact.preview).to.match(/^aéb/);
     expect(seen.callback).to.have.length(1);
+  });
+
+  it('responds and stores a profile if an observer throws', async () => {
+    const { response } = await fetchProfile('/observed/badly');
+    expect(response.status).to.equal(404);
+    expect(warnings).to.deep.equal(['A request was not recorded in full: an observer failed.']);
   });
 
   it('counts no body where none is sent', async () => {

@@ -21,10 +21,17 @@ export interface Layer {
   method?: string | undefined;
 }
 
+function isLayer(item: unknown): item is Layer {
+  if (typeof item !== 'object' || item === null) return false;
+  const { handle, route } = item as Layer;
+  return typeof handle === 'function' && (route === undefined || typeof route === 'object');
+}
+
+/** null for a connect application, such as `vite.middlewares`: its stack has other layers, whose `route` is the path of their mount. */
 export function stackOf(router: unknown): readonly Layer[] | null {
   if ((typeof router !== 'object' && typeof router !== 'function') || router === null) return null;
   const { stack } = router as { stack?: unknown };
-  return Array.isArray(stack) ? (stack as Layer[]) : null;
+  return Array.isArray(stack) && stack.every(isLayer) ? stack : null;
 }
 
 /** The router of an application; undefined if Express 4 has not made it. There, reading `router` throws. */
