@@ -101,13 +101,7 @@ export const unendedTransaction: Rule<Needs<'database'>> = {
         const place = callers.find((caller) => !isInLibrary(caller)) ?? callers[0];
         const work = workOf(database, members);
         const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished`;
-        return {
-          broke: 'unseen',
-          severity: 'bad',
-          sentence,
-          anchor: rowOf(members[0] ?? 0),
-          place,
-        };
+        return { broke: 'unseen', severity: 'bad', sentence, anchor: rowOf(members[0] ?? 0), place };
       });
   },
 };

@@ -13,10 +13,7 @@ export const cpuPanel: Panel<KeptCpu> = {
     group: 'process',
     key: 'z',
     rank: false,
-    summary: (kept) => ({
-      text: isSampled(kept) ? durationText(kept.ownMs) : 'not sampled',
-      tone: 'plain',
-    }),
+    summary: (kept) => ({ text: isSampled(kept) ? durationText(kept.ownMs) : 'not sampled', tone: 'plain' }),
   },
   recorded: {
     facts: { cpu: 'CPU profiles' },

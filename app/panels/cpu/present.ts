@@ -171,13 +171,7 @@ export function presentCpu(kept: KeptCpu): Presentation {
   return {
     lead: [ASKED[kept.asked]],
     figures: [
-      {
-        label: 'Code of this request ran',
-        value: kept.ownMs,
-        unit: 'ms',
-        compare: 'cost',
-        measured: true,
-      },
+      { label: 'Code of this request ran', value: kept.ownMs, unit: 'ms', compare: 'cost', measured: true },
       { label: 'In your code', value: ms(kinds.own), unit: 'ms' },
       { label: 'In packages', value: ms(kinds.package), unit: 'ms' },
       { label: 'In Node', value: ms(kinds.node), unit: 'ms' },

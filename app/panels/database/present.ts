@@ -237,12 +237,7 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
   ];
   return {
     figures: [
-      {
-        label: 'Queries',
-        value: kept + (unkept?.count ?? 0),
-        note: keptNote(kept, unkept),
-        compare: 'cost',
-      },
+      { label: 'Queries', value: kept + (unkept?.count ?? 0), note: keptNote(kept, unkept), compare: 'cost' },
       {
         label: 'Different statements',
         value: unkept === undefined ? asked.filter(Boolean).length : totals.statements,

@@ -127,12 +127,7 @@ function whereTitle({ link, member }: SourcePlace, { chain, chainEnd }: Thrown):
 
 /** `below`: the error that is listed before it, whose end of the stack it shares. */
 function stackOf({ frames, message }: ThrownLink, below: ThrownLink | undefined): Detail {
-  return {
-    title: 'Stack',
-    frames,
-    message,
-    ...(below === undefined ? {} : { sharedWith: below.frames }),
-  };
+  return { title: 'Stack', frames, message, ...(below === undefined ? {} : { sharedWith: below.frames }) };
 }
 
 function ownPlaceOf({ frames }: ThrownLink): string | null {

@@ -75,10 +75,7 @@ export function errorInBody(response: ResponseFact): Error | null {
   if (response.status < 500 || response.isErrorPage === true) return null;
   const { rawHeaders, preview } = response;
   const contentType = rawHeader(rawHeaders, 'content-type');
-  const text = decodePreview(preview, {
-    contentType,
-    encoding: rawHeader(rawHeaders, 'content-encoding'),
-  });
+  const text = decodePreview(preview, { contentType, encoding: rawHeader(rawHeaders, 'content-encoding') });
   if (text === null) return null;
   const at = text.indexOf(IN_JSON);
   const found = at === -1 ? (text.includes('at ') ? textOfPage(text) : null) : jsonStringAt(text, at);

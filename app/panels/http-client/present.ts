@@ -283,12 +283,7 @@ export function presentCalls(
   const refused = calls.filter((call) => !hasFailed(call) && (call.status ?? 0) >= 400).length;
   return {
     figures: [
-      {
-        label: 'Outgoing calls',
-        value: totals.calls,
-        note: keptNote(calls.length, unkept),
-        compare: 'cost',
-      },
+      { label: 'Outgoing calls', value: totals.calls, note: keptNote(calls.length, unkept), compare: 'cost' },
       { label: 'Hosts', value: totals.hosts },
       {
         label: 'Failed',

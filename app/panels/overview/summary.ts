@@ -15,10 +15,7 @@ function sentText({ contentType, bytes }: SummaryFacts): string {
 
 function knownRows(profile: Profile, facts: SummaryFacts): Row[] {
   const { kind, status, statusMessage, durationMs, route, method, clientAddress, trace, error } = profile;
-  const time: Row = {
-    label: 'Time',
-    text: durationMs === null ? '' : durationText(durationMs),
-  };
+  const time: Row = { label: 'Time', text: durationMs === null ? '' : durationText(durationMs) };
   const thrown: Row = {
     label: 'Error',
     ...(error === null ? { note: 'none' } : { text: `${error.name}: ${error.message}`, tone: 'bad' }),

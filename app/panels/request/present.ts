@@ -346,12 +346,7 @@ export function presentRequest(
     },
     figures: figuresOf(data, profile),
     sections: [
-      {
-        id: 'query',
-        title: 'Query string',
-        values: 'query',
-        rows: valueRows(profile, query, 'query'),
-      },
+      { id: 'query', title: 'Query string', values: 'query', rows: valueRows(profile, query, 'query') },
       {
         id: 'route-parameters',
         title: 'Route parameters',

@@ -176,10 +176,7 @@ export function buildTrace(ran: readonly RanLayer[], considered: readonly Consid
   const numberOf = createNumbering();
   const rows = interleave(ran, considered).map((item): TraceRow => {
     const number = numberOf(item.depth);
-    return {
-      number,
-      ...('outcome' in item ? ranRow(ran, item, outcome) : consideredRow(item, of)),
-    };
+    return { number, ...('outcome' in item ? ranRow(ran, item, outcome) : consideredRow(item, of)) };
   });
   return {
     trace: rows.slice(0, MOST_ROWS),
