@@ -80,7 +80,8 @@ export const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http
       const answered = isSent ? status : record.status;
       const isLost = status === null && outcome === 'aborted';
       const isFault = isLost || (answered !== null && answered >= 500);
-      if (isHidden || !isFault || (hasRoot(record.thrown) && !isSent)) return [];
+      const isRootCause = hasRoot(record.thrown) && (record.status ?? 0) >= 500;
+      if (isHidden || !isFault || isRootCause) return [];
       if ((status ?? 500) >= 500 && (isOfStatement(record, database) || isOfLostCall(record, http_client)))
         return [];
       const sentence = `${sentenceOf(record)}${isLost ? ', and no response was sent' : ''}`;

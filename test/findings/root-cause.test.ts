@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import type { ErrorRequestHandler } from 'express';
+import { urls } from '../../app/urls.ts';
 import { inLibrary } from '../support/in-library.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 
@@ -26,6 +28,12 @@ describe('finding root-cause', () => {
       '/library',
       inLibrary(`(_req, _res, next) => next(new Error('outer', { cause: new Error('inner') }))`),
     );
+    app.get('/told', () => {
+      throw new Error('no order', { cause: new RangeError('no price') });
+    });
+    app.use('/told', ((error: Error, _req, res, _next) => {
+      res.status(500).send(error.message);
+    }) satisfies ErrorRequestHandler);
     app.get('/plain', () => readPrice());
     app.get('/refused', () => {
       throw Object.assign(new Error('not here', { cause: new Error('why') }), { status: 404 });
@@ -39,7 +47,18 @@ describe('finding root-cause', () => {
       sentence: 'RangeError: no price, thrown in readPrice, caused this Error (1 level down)',
       anchor: 'error-1',
     });
-    expect(finding?.place).to.equal('test/findings/root-cause.test.ts:6');
+    expect(finding?.place).to.equal('test/findings/root-cause.test.ts:8');
+  });
+
+  it('shows the source of that line', async () => {
+    const { profile } = await ask('/wrapped');
+    const page = await ask.page(urls.profile(profile.token));
+    expect(page.slice(page.indexOf('id="wrong"'))).to.match(/class="hot">[^<]*throw new RangeError/);
+  });
+
+  it('is the only finding of an error whose message the response says', async () => {
+    const { of } = await ask('/told');
+    expect([...of('root-cause'), ...of('error-thrown')]).to.have.length(1);
   });
 
   it('names the handler if no frame is of own code', async () => {

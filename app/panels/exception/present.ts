@@ -99,11 +99,12 @@ function sourceSection({ place }: ThrownRecord, id: string): Section {
   const { frame, member } = place ?? {};
   const excerpt = frame?.excerpt ?? null;
   const rows: Row[] =
-    frame === undefined || excerpt === null
+    place === null || frame === undefined || excerpt === null
       ? []
       : [
           {
             id: `${id}-source-text`,
+            place: nameOfPlace(place),
             block: {
               text: excerptText(excerpt, frame.line),
               language: 'ts',
