@@ -135,16 +135,20 @@ const streamFailed: Rule<Needs<'exception', 'request' | 'routing'>> = {
   name: 'stream-failed',
   needs: ['exception'],
   labels: ['stream failed'],
-  why: 'A stream that was piped into the response emitted an error, and the response still ended as a success. `pipe` forwards no error and does not end the response then, so a listener ended it.',
-  fix: 'Use `pipeline(source, transform, res)` of `node:stream/promises`, or call `res.destroy(error)`. Both abort the response, and the client sees the failure. `res.end()` makes a partial response look complete.',
+  why: 'A stream that was piped into the response emitted an error, and a listener ended the response as a success: `pipe` forwards no error. Or the response was destroyed with the error, as `pipeline` does, so the client saw it break off.',
+  fix: 'Fix the named line. Keep `pipeline(source, transform, res)` or `res.destroy(error)`: the client sees the failure. `res.end()` makes a partial response look complete. Open the source before you send the first byte.',
   find({ exception: { errors }, request, routing }, { status, outcome }) {
-    if (status === null || status >= 400 || outcome !== 'finished') return [];
+    const isBroken = outcome === 'aborted';
+    if (!isBroken && (status === null || status >= 400 || outcome !== 'finished')) return [];
     return errors.flatMap((record, index): FindingDraft[] => {
       if (record.origin !== 'stream') return [];
       const sent = bytesText(request?.response?.bytes ?? 0);
-      const sentence = `A stream that was piped into the response failed (${nameOf(record)}), and the response ended with ${status} after ${sent}, as if that was all`;
+      const sentence = isBroken
+        ? `The response broke off ${status === null ? 'before its headers were sent' : `after ${sent}`}: it was destroyed with ${nameOf(record)}`
+        : `A stream that was piped into the response failed (${nameOf(record)}), and the response ended with ${status} after ${sent}, as if that was all`;
       const place = lineOf(record) ?? routing?.route?.source;
-      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
+      const broke = isBroken ? 'response' : 'unseen';
+      return [{ broke, severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
     });
   },
 };
@@ -292,8 +296,9 @@ const errorAnswered2xx: Rule<Needs<'routing', 'exception'>> = {
   labels: ['error hidden'],
   why: 'A middleware or handler threw, rejected or passed an error to `next()`, or a GraphQL resolver threw a built-in error such as `TypeError`, and the response status is a 2xx.',
   fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by design: there, fix the line, and throw a `GraphQLError` for errors that clients should know.',
-  find({ routing, exception }, { status }) {
-    if (status === null || status < 200 || status >= 300) return [];
+  find({ routing, exception }, { status, outcome }) {
+    // A response that broke off hides nothing from its client.
+    if (status === null || status < 200 || status >= 300 || outcome === 'aborted') return [];
     // Reported by error-dropped, and by answered-twice.
     if (exception?.errors.some((error) => error.dropped === true || isAnsweredTwice(error)) === true)
       return [];
@@ -318,11 +323,13 @@ export const loggedError: Rule<Needs<'logs', 'exception'>> = {
   labels: ['logged error'],
   why: 'A line of level error or higher was logged during the request, and the response status is not a 5xx.',
   fix: 'Report the failure in the response, or log expected cases at a lower level. Reserve `error` for failures that need action.',
-  find({ logs: { lines }, exception }, { status }) {
+  find({ logs: { lines }, exception }, { status, outcome }) {
     if (status !== null && status >= 500) return [];
     const isTold = (status !== null && status >= 400) || (exception?.errors.some(wasSeen) ?? false);
-    // That a body was refused is said by its own rule.
-    const sent = exception?.errors.filter(isRefusal) ?? [];
+    // Rules of their own say that a body was refused, and that the response broke off.
+    const isReported = (error: ExceptionData['errors'][number]): boolean =>
+      isRefusal(error) || (error.origin === 'stream' && outcome === 'aborted');
+    const sent = exception?.errors.filter(isReported) ?? [];
     const isSent = (message: string): boolean =>
       sent.some(({ thrown }) => message.includes(thrown.chain[0]?.message || '\0'));
     const isError = ({ level, caller, message }: (typeof lines)[number]): boolean =>

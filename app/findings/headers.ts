@@ -7,6 +7,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Finding } from '../profiler/read/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
+import { isEncoded } from '../profiler/http-text.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import {
@@ -131,7 +132,7 @@ function contradictions(
   if (ageS > 0 && varies.includes('*'))
     say(`Vary: * prevents any reuse: the ${count(ageS, 'second')} in Cache-Control have no effect`);
   const encoding = sentHeader(request, 'content-encoding');
-  const isCompressed = encoding !== null && encoding.value.trim().toLowerCase() !== 'identity';
+  const isCompressed = encoding !== null && isEncoded(encoding.value);
   if (ageS > 0 && isShared && isCompressed && !/accept-encoding|\*/.test(varies))
     say(
       `Shared caches may send this compressed response for ${count(ageS, 'second')} to clients that can’t decode it: Vary lacks Accept-Encoding`,
@@ -405,13 +406,14 @@ const streamBuffered: Rule<Needs<'request'>> = {
   name: 'stream-buffered',
   needs: ['request'],
   labels: ['buffered stream'],
-  why: 'The response is an event stream with a Content-Encoding, so a compressor buffers its events.',
+  why: 'The response is an event stream with a Content-Encoding, and was not sent in pieces, so a compressor buffers its events.',
   fix: 'Exclude event streams from compression (`Cache-Control: no-transform`, or its filter), or call `res.flush()` after each event.',
   find({ request }, _profile) {
     const { response } = request;
-    if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
+    if (response === undefined || mediaType(response.contentType) !== 'text/event-stream') return [];
+    if (response.isFlushed === true) return [];
     const encoding = sentHeader(request, 'content-encoding');
-    if (encoding === null || /^\s*(?:identity|none)?\s*$/i.test(encoding.value)) return [];
+    if (encoding === null || !isEncoded(encoding.value)) return [];
     const sentence = `The event stream is compressed, so events may wait in a buffer; ${bytesText(response.bytes)} were sent so far`;
     return [{ severity: 'warn', sentence, anchor: encoding.anchor }];
   },

@@ -5,6 +5,7 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { isEncoded } from '../profiler/http-text.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
@@ -112,7 +113,7 @@ const wrongLength: Rule<Needs<'request', 'routing'>> = {
     if (response === undefined || status === null || outcome !== 'finished') return [];
     if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return [];
     const encoding = response.text === null ? null : sentHeader(request, 'content-encoding');
-    if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding.value)) {
+    if (encoding !== null && isEncoded(encoding.value)) {
       const sentence = `Content-Encoding is ${excerpt(encoding.value, 40)}, but the body is not compressed: clients fail to decode it`;
       const place = placeOfHeader({ request, routing }, encoding.anchor);
       const { anchor } = encoding;
@@ -416,7 +417,7 @@ export const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'
   name: 'work-after-response',
   needs: ['request'],
   labels: ['after the response'],
-  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished or the client left.',
+  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished or its connection closed.',
   fix: "Await the work if its result matters, else hand it to a queue. Stop timers when the client leaves (`res.on('close', …)`). If your own queue ran other requests' work here, pass it `profiler.bind(work)`.",
   find({ database, http_client }, { durationMs, outcome }) {
     if (durationMs === null || (outcome !== 'finished' && outcome !== 'aborted')) return [];
@@ -430,7 +431,7 @@ export const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'
     const calls = after(http_client?.calls, endMs);
     const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
     if (last > 0) {
-      const sentence = `${textOf(queries, calls)} started after ${isLeft ? 'the client had left' : 'the response'}, the last one ${duration(last - durationMs)} later`;
+      const sentence = `${textOf(queries, calls)} started after ${isLeft ? 'the connection had closed' : 'the response'}, the last one ${duration(last - durationMs)} later`;
       const goesOn = isLeft && queries.length + calls.length >= MANY;
       const place = callerOf([...queries, ...calls]);
       found.push({ severity: goesOn ? 'warn' : severity, sentence, panel: panelOf(queries), place });
@@ -493,8 +494,8 @@ function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awa
 export const clientLeft: Rule<Given> = {
   name: 'client-left',
   needs: ['request'],
-  labels: ['client left'],
-  why: 'The connection closed before the response finished, and the application had not destroyed it with an error. The finding names the work that had not ended by then.',
+  labels: ['client left', 'connection closed'],
+  why: 'The connection closed before the response finished, and no error was seen. The finding names who closed it, the client or this process (`destroy()`, a timeout of the socket, its end), and the work that had not ended.',
   fix: "Give calls a timeout, and let each middleware respond or call `next()`. Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
   find(kept, { outcome, status, durationMs, error }) {
     if (outcome !== 'aborted' || durationMs === null || error !== null) return [];
@@ -508,9 +509,12 @@ export const clientLeft: Rule<Given> = {
         ? 'before the headers were sent'
         : `with ${bytesText(response?.bytes ?? 0)} of the body sent`;
     const awaited = status === null ? awaitedAt(kept, durationMs) : null;
-    const sentence = `The client disconnected after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
+    const isHere = response?.isClosedHere === true;
+    const who = isHere ? 'This process closed the connection' : 'The client disconnected';
+    const sentence = `${who} after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
     const severity = awaited === null || durationMs < CANCELED_MS ? 'info' : 'warn';
-    return [{ severity, sentence, anchor: 'response', place: awaited?.place }];
+    const label = isHere ? 'connection closed' : 'client left';
+    return [{ label, severity, sentence, anchor: 'response', place: awaited?.place }];
   },
 };
 

@@ -22,6 +22,11 @@ function readTable(res: ServerResponse): string[] {
 
 const NOTHING = Buffer.alloc(0);
 
+/** Of gzip; a compressor sends it at once, whatever it buffers. */
+const HEADER_BYTES = 10;
+/** What a compressor of Node.js buffers (`chunkSize`), and then sends without a flush. */
+const BUFFER_BYTES = 16_384;
+
 export class WatchedResponse implements ResponseFact {
   status = 0;
   statusMessage = '';
@@ -34,6 +39,8 @@ export class WatchedResponse implements ResponseFact {
   truncated = false;
   isSent = false;
   isErrorPage = false;
+  isClosedHere = false;
+  pieces = 0;
   outcome: ResponseFact['outcome'] = 'running';
   /** null if the request is sampled out, and outside of routers. */
   headerNotes: HeaderNotes | null = null;
@@ -70,7 +77,9 @@ export class WatchedResponse implements ResponseFact {
     if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return;
     // Node refuses an unknown encoding itself, when the bytes are sent.
     const encoding = typeof given === 'string' && Buffer.isEncoding(given) ? given : 'utf8';
-    this.bodyBytes += Buffer.byteLength(chunk, encoding);
+    const size = Buffer.byteLength(chunk, encoding);
+    this.bodyBytes += size;
+    if (size > HEADER_BYTES && size < BUFFER_BYTES) this.pieces++;
     if (this.isErrorPage) return;
     if (this.preview.length < this.#previewBytes) {
       const bytes =

@@ -59,6 +59,13 @@ function isWhole({ res, fact }: Watched): boolean {
   return length !== null && !res.writableEnded && fact.bodyBytes === Number(length);
 }
 
+/** Whether this process closed the connection: its client had neither ended nor reset it. */
+function isClosedHere({ req, errored }: ServerResponse): boolean {
+  const socket = req.socket as typeof req.socket | null;
+  if (socket === null || socket.readableEnded) return false;
+  return socket.errored === null || socket.errored === errored;
+}
+
 function isChunk(given: unknown): boolean {
   return typeof given === 'string' || given instanceof Uint8Array;
 }
@@ -162,8 +169,10 @@ export function createResponseWatch(options: ResponseWatchOptions) {
     const { res, context, fact, sourceError } = known;
     if (fact.outcome !== 'running') return;
     fact.outcome = fact.isSent || res.writableFinished || isWhole(known) ? 'finished' : 'aborted';
-    if (sourceError !== undefined && fact.outcome === 'finished' && fact.status < 400)
-      options.onSourceError?.(context, sourceError);
+    fact.isClosedHere = fact.outcome === 'aborted' && isClosedHere(res);
+    const failure = fact.isClosedHere ? (res.errored ?? sourceError) : sourceError;
+    if (failure !== undefined && (fact.isClosedHere || (fact.outcome === 'finished' && fact.status < 400)))
+      options.onSourceError?.(context, failure);
     onClose(context, res.req);
     context.onLayerChange = null;
     open.delete(known);

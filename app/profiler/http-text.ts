@@ -37,6 +37,11 @@ function decode(bytes: Buffer, charset: string): string {
 /** No compressed body of this length is all ASCII: the bytes are not what the header says. */
 const ASCII_LENGTH = 64;
 
+/** Whether a Content-Encoding changes the bytes. GraphQL Yoga sends `none` with each event stream, which clients ignore. */
+export function isEncoded(encoding: string | null): encoding is string {
+  return encoding !== null && !/^\s*(?:identity|none)?\s*$/i.test(encoding);
+}
+
 /** The bytes are not compressed, whatever the header says: gzip begins with the same two bytes always. */
 function isPlain(preview: Buffer, encoding: string): boolean {
   if (preview.length >= ASCII_LENGTH && isAscii(preview)) return true;
@@ -49,8 +54,7 @@ export function decodePreview(
   { contentType, encoding }: { contentType: string | null; encoding: string | null },
 ): string | null {
   if (preview.length === 0 || !isTextType(contentType)) return null;
-  if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding) && !isPlain(preview, encoding))
-    return null;
+  if (isEncoded(encoding) && !isPlain(preview, encoding)) return null;
   try {
     return decode(preview, charsetOf(contentType));
   } catch {

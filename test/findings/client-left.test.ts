@@ -27,6 +27,11 @@ describe('finding client-left', () => {
       // Its end comes later, as that of a file does.
       res.write('content');
     });
+    app.get('/timeout', (req, res) => {
+      req.socket.setTimeout(20);
+      res.write('x');
+    });
+    app.get('/destroyed', (_req, res) => res.destroy());
     app.get('/done', (_req, res) => res.end('x'));
   });
 
@@ -38,6 +43,18 @@ describe('finding client-left', () => {
     const [half] = (await leave(get('/half'))).of('client-left');
     expect(half?.sentence).to.match(
       /^The client disconnected after \S+ m?s, with 2\.0 KiB of the body sent$/,
+    );
+  });
+
+  it('says that the client did not, if this process closed the connection', async () => {
+    const [timeout] = (await leave(get('/timeout'))).of('client-left');
+    expect(timeout?.label).to.equal('connection closed');
+    expect(timeout?.sentence).to.match(
+      /^This process closed the connection after \S+ m?s, with 1 B of the body sent$/,
+    );
+    const [destroyed] = (await leave(get('/destroyed'))).of('client-left');
+    expect(destroyed?.sentence).to.match(
+      /^This process closed the connection after \S+ m?s, before the headers/,
     );
   });
 

@@ -12,6 +12,20 @@ describe('finding stream-buffered', () => {
       packed.write('data: 1\n\n');
       setTimeout(() => packed.end(), 30);
     });
+    app.get('/flushed', (_req, res) => {
+      res.setHeader('Content-Type', 'text/event-stream');
+      res.setHeader('Content-Encoding', 'gzip');
+      const packed = createGzip();
+      packed.pipe(res);
+      const send = (id: number): void => {
+        packed.write(`data: ${id}\n\n`);
+        packed.flush(() => {
+          if (id === 3) packed.end();
+          else send(id + 1);
+        });
+      };
+      send(1);
+    });
     app.get('/plain', (_req, res) => {
       res.setHeader('Content-Type', 'text/event-stream');
       res.end('data: 1\n\n');
@@ -19,7 +33,7 @@ describe('finding stream-buffered', () => {
     app.get('/none', (_req, res) => {
       res.setHeader('Content-Type', 'text/event-stream');
       res.setHeader('Content-Encoding', 'none');
-      res.end('data: 1\n\n');
+      res.end('data: 1\n\n'.repeat(10));
     });
     app.get('/page', (_req, res) => {
       res.setHeader('Content-Encoding', 'gzip').end(gzipSync('x'));
@@ -37,8 +51,9 @@ describe('finding stream-buffered', () => {
     expect(markdown).to.contain('```http\nCache-Control: no-cache, no-transform\n```');
   });
 
-  it('ignores an uncompressed stream, and a compressed page', async () => {
-    for (const path of ['/plain', '/none', '/page'])
+  it('ignores a flushed stream, an uncompressed one, and a compressed page', async () => {
+    for (const path of ['/flushed', '/plain', '/none', '/page'])
       expect((await ask(path)).of('stream-buffered'), path).to.deep.equal([]);
+    expect((await ask('/none')).of('wrong-length')).to.deep.equal([]);
   });
 });

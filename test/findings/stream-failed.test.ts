@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { expect } from 'chai';
-import { withFindingsApp } from '../support/findings-app.ts';
+import { type BuildApp, withFindingsApp } from '../support/findings-app.ts';
+import { withLeavingClient } from '../support/leaving-client.ts';
 
 interface Row {
   id: number;
@@ -24,7 +25,7 @@ describe('finding stream-failed', () => {
         }
       },
     });
-  const ask = withFindingsApp((app) => {
+  const build: BuildApp = (app) => {
     app.get('/csv/:broken', (req, res) => {
       const broken = Number(req.params.broken);
       const csv = lines();
@@ -44,12 +45,23 @@ describe('finding stream-failed', () => {
         .pipe(res);
     });
     app.get('/broken-off', (_req, res) => {
-      pipeline(rows(25), lines(), res, () => undefined);
+      pipeline(rows(25), lines(), res, (error) => {
+        console.error('export failed:', error?.message);
+      });
+    });
+    app.get('/broken-later', (_req, res, next) => {
+      res.write('x');
+      next(new Error('too late'));
+    });
+    app.get('/destroyed', (_req, res) => {
+      res.destroy(new Error('no longer wanted'));
     });
     app.get('/file', (_req, res) => {
       res.sendFile(`${process.cwd()}/package.json`);
     });
-  });
+  };
+  const ask = withFindingsApp(build);
+  const leave = withLeavingClient(build);
 
   it('names the error, where it was thrown, and how much was sent', async () => {
     const { of, findings, body } = await ask('/csv/25');
@@ -67,9 +79,21 @@ describe('finding stream-failed', () => {
   it('ignores streams that end, and failures that the response shows', async () => {
     for (const path of ['/csv/-1', '/told', '/file'])
       expect((await ask(path)).of('stream-failed'), path).to.deep.equal([]);
-    const left = await fetch(`${ask.origin()}/broken-off`)
-      .then((answer) => answer.text())
-      .catch(() => 'broken');
-    expect(left).to.equal('broken');
+  });
+
+  it('names the error with which the response was destroyed', async () => {
+    const { findings, of } = await leave('GET /broken-off HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(of('stream-failed')[0]).to.include({ broke: 'response', severity: 'bad' });
+    expect(of('stream-failed')[0]?.sentence).to.match(
+      /^The response broke off after \d+ B: it was destroyed with TypeError: Cannot read properties of null/,
+    );
+    expect(of('stream-failed')[0]?.place).to.match(/^test\/findings\/stream-failed\.test\.ts:\d+$/);
+    expect(findings).to.have.length(1);
+    const destroyed = await leave('GET /destroyed HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(destroyed.of('stream-failed')[0]?.sentence).to.equal(
+      'The response broke off before its headers were sent: it was destroyed with Error: no longer wanted',
+    );
+    const late = await leave('GET /broken-later HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(late.findings.map(({ label }) => label)).to.deep.equal(['late error']);
   });
 });

@@ -79,13 +79,13 @@ describe('finding work-after-response', () => {
     expect(await findingsOf(asked)).to.deep.equal([]);
   });
 
-  it('says what went on after the client had left', () => {
+  it('says what went on after the connection had closed', () => {
     const queries = [800, 1100, 1200, 1300].map((startMs) => ({ startMs, durationMs: 2, caller: 'a.ts:9' }));
     const kept = { request: {}, database: { queries, statements: [] } } as unknown as Pick<Kept, 'request'>;
     const head = { durationMs: 1000, outcome: 'aborted' } as ProfileHead;
     expect(workAfterResponse.find(kept, head, NOTHING_BESIDE)[0]).to.include({
       severity: 'warn',
-      sentence: '3 queries started after the client had left, the last one 300.0 ms later',
+      sentence: '3 queries started after the connection had closed, the last one 300.0 ms later',
       place: 'a.ts:9',
     });
   });

@@ -1,6 +1,7 @@
 /** Decides which requests ask for a document, and which responses are documents that can get the tag. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
+import { isEncoded } from '../../profiler/http-text.ts';
 import { valueText } from '../head-arguments.ts';
 
 export type Refusal = NonNullable<ReturnType<typeof refusalOf>>;
@@ -61,8 +62,7 @@ function isLengthFixed(res: ServerResponse): boolean {
 export function refusalOf(res: ServerResponse) {
   const has = (name: string): boolean => res.hasHeader(name);
   if (res.statusCode === 206 || has('content-range')) return 'range';
-  if (has('content-encoding') && !/^\s*(?:identity\s*)?$/i.test(headerText(res, 'content-encoding')))
-    return 'encoded';
+  if (has('content-encoding') && isEncoded(headerText(res, 'content-encoding'))) return 'encoded';
   if (has('transfer-encoding') && !/^\s*chunked\s*$/i.test(headerText(res, 'transfer-encoding')))
     return 'encoded';
   if (/^\s*attachment\b/i.test(headerText(res, 'content-disposition'))) return 'attachment';

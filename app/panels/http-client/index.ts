@@ -20,7 +20,7 @@ import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import type { CallEntry, HttpClientData, CallBodyEntry } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { presentCalls } from './present.ts';
-import { storedText } from '../../profiler/http-text.ts';
+import { isEncoded, storedText } from '../../profiler/http-text.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
 function callLabel(method: string, url: string): string {
@@ -67,7 +67,7 @@ const MOST_UNPACKED = 256 * 1024;
 /** The bytes may end anywhere in the stream. null if they are compressed otherwise, or no such stream. */
 function unpack(preview: Buffer, encoding: string): Buffer | null {
   const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity') return preview;
+  if (!isEncoded(name)) return preview;
   try {
     if (name === 'gzip' || name === 'x-gzip' || name === 'deflate')
       return unzipSync(preview, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_UNPACKED });

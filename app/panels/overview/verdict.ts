@@ -33,7 +33,7 @@ function doubts(
   return [
     state === 'running' ? 'It is still running.' : '',
     state !== 'running' && status === null && !isWork(kind) ? 'No response was sent.' : '',
-    outcome === 'aborted' ? 'The client left before the end.' : '',
+    outcome === 'aborted' ? 'The connection closed before the end.' : '',
     failed > 0
       ? `${failed === 1 ? 'Work that this request started failed' : `${count(failed)} tasks that this request started failed`}.`
       : '',

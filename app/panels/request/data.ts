@@ -37,6 +37,9 @@ interface KeptResponse {
   endedAtMs?: number | undefined;
   sentFrom?: string | undefined;
   nextFrom?: string | null | undefined;
+  isClosedHere?: true | undefined;
+  /** Its compressor was flushed; only of an event stream. */
+  isFlushed?: true | undefined;
   contentType: string | null;
   bytes: number;
   text: string | null;

@@ -11,7 +11,7 @@ import { parsedBodyOf } from '../../profiler/record/parsed-body.ts';
 import { toPlain } from '../../profiler/record/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/record/raw-headers.ts';
 import type { KeptRequest, ReceivedBody, RequestPanelData, Response } from './data.ts';
-import { decodePreview, storedText } from '../../profiler/http-text.ts';
+import { decodePreview, mediaTypeOf, storedText } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
 import { tokenTimesOf } from './token-times.ts';
@@ -159,6 +159,9 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
     endedAtMs: typeof endedAtMs === 'number' ? round(endedAtMs) : undefined,
     sentFrom: response.sentFrom ?? undefined,
     nextFrom: response.nextFrom,
+    isClosedHere: response.isClosedHere === true ? true : undefined,
+    isFlushed:
+      mediaTypeOf(contentType) === 'text/event-stream' && (response.pieces ?? 0) > 1 ? true : undefined,
     contentType,
     bytes: response.bodyBytes,
     text: body.text,

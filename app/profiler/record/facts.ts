@@ -100,6 +100,8 @@ export interface ResponseFact {
   sentFrom?: string | null;
   nextFrom?: string | null | undefined;
   bodyBytes: number;
+  /** How often it was written to, without what a compressor writes by itself: its header, and full buffers. */
+  pieces?: number;
   preview: Buffer;
   /** The body is the profiler's error page, which shows what is recorded anyway: its bytes are counted, and no preview is stored. */
   isErrorPage?: boolean;
@@ -109,6 +111,8 @@ export interface ResponseFact {
   refused?: readonly RefusedWrite[];
   /** The response was passed to the system (`finish`): what runs now is not part of it. */
   isSent?: boolean;
+  /** This process closed the connection before the response finished: `destroy()`, a timeout of the socket, the server's end. */
+  isClosedHere?: boolean;
   /** `aborted`: the connection closed before the response finished. */
   outcome: 'running' | 'finished' | 'aborted';
 }
