@@ -63,7 +63,7 @@ function isWhole({ res, fact }: Watched): boolean {
 function isClosedHere({ req, errored }: ServerResponse): boolean {
   const socket = req.socket as typeof req.socket | null;
   if (socket === null || socket.readableEnded) return false;
-  return socket.errored === null || socket.errored === errored;
+  return [null, errored, req.errored].includes(socket.errored);
 }
 
 function isChunk(given: unknown): boolean {
@@ -170,7 +170,7 @@ export function createResponseWatch(options: ResponseWatchOptions) {
     if (fact.outcome !== 'running') return;
     fact.outcome = fact.isSent || res.writableFinished || isWhole(known) ? 'finished' : 'aborted';
     fact.isClosedHere = fact.outcome === 'aborted' && isClosedHere(res);
-    const failure = fact.isClosedHere ? (res.errored ?? sourceError) : sourceError;
+    const failure = fact.isClosedHere ? (res.req.socket.errored ?? sourceError) : sourceError;
     if (failure !== undefined && (fact.isClosedHere || (fact.outcome === 'finished' && fact.status < 400)))
       options.onSourceError?.(context, failure);
     onClose(context, res.req);

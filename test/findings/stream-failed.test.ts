@@ -56,6 +56,9 @@ describe('finding stream-failed', () => {
     app.get('/destroyed', (_req, res) => {
       res.destroy(new Error('no longer wanted'));
     });
+    app.get('/destroyed-request', (req) => {
+      req.destroy(new Error('not for you'));
+    });
     app.get('/file', (_req, res) => {
       res.sendFile(`${process.cwd()}/package.json`);
     });
@@ -89,6 +92,8 @@ describe('finding stream-failed', () => {
     );
     expect(of('stream-failed')[0]?.place).to.match(/^test\/findings\/stream-failed\.test\.ts:\d+$/);
     expect(findings).to.have.length(1);
+    const refused = await leave('GET /destroyed-request HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(refused.of('stream-failed')[0]?.sentence).to.contain('destroyed with Error: not for you');
     const destroyed = await leave('GET /destroyed HTTP/1.1\r\nHost: a\r\n\r\n');
     expect(destroyed.of('stream-failed')[0]?.sentence).to.equal(
       'The response broke off before its headers were sent: it was destroyed with Error: no longer wanted',
