@@ -274,16 +274,18 @@ const failureSent: Rule<Needs<'routing', 'exception' | 'request' | 'logs' | 'dat
 /** What JavaScript throws by itself: other errors of a resolver are often meant for the client. */
 const FAULTS = new Set(['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError', 'URIError']);
 
-/** GraphQL responds 200 whatever its resolvers throw. */
+/** GraphQL responds 200 whatever its resolvers throw, and JSON-RPC whatever its procedures do. */
 function failedResolver(exception: ExceptionData | undefined, status: number): FindingDraft[] {
   const index =
     exception?.errors.findIndex(
-      ({ origin, thrown }) => origin === 'graphql' && FAULTS.has(thrown.chain[0]?.class ?? ''),
+      ({ origin, thrown }) =>
+        origin === 'sent' || (origin === 'graphql' && FAULTS.has(thrown.chain[0]?.class ?? '')),
     ) ?? -1;
   const record = exception?.errors[index];
   const [error] = record?.thrown.chain ?? [];
   if (record === undefined || error === undefined) return [];
-  const sentence = `A resolver failed (${error.class}: ${excerpt(error.message)}), but the request still answered ${status}`;
+  const what = record.origin === 'sent' ? 'procedure' : 'resolver';
+  const sentence = `A ${what} failed (${error.class}: ${excerpt(error.message)}), but the request still answered ${status}`;
   const place = lineOf(record);
   return [
     { broke: 'unseen', severity: 'warn', sentence, panel: 'exception', anchor: `error-${index + 1}`, place },
@@ -294,7 +296,7 @@ const errorAnswered2xx: Rule<Needs<'routing', 'exception'>> = {
   name: 'error-answered-2xx',
   needs: ['routing'],
   labels: ['error hidden'],
-  why: 'A middleware or handler threw, rejected or passed an error to `next()`, or a GraphQL resolver threw a built-in error such as `TypeError`, and the response status is a 2xx.',
+  why: 'A middleware or handler threw, rejected or passed an error to `next()`, a GraphQL resolver threw a built-in error such as `TypeError`, or a procedure of tRPC or JSON-RPC sent its internal error (-32603). The response is a 2xx.',
   fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by design: there, fix the line, and throw a `GraphQLError` for errors that clients should know.',
   find({ routing, exception }, { status, outcome }) {
     // A response that broke off hides nothing from its client.

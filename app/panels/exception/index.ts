@@ -106,8 +106,8 @@ export function createExceptionPanel({
 
   function collectSent(context: Context): ExceptionData | null {
     const response = context.first('response');
-    if (response === undefined || response.status < 500) return null;
-    const error = errorInBody(response) ?? errorInLogs(context.all('log'));
+    if (response === undefined) return null;
+    const error = errorInBody(response) ?? (response.status < 500 ? null : errorInLogs(context.all('log')));
     if (error === null) return null;
     const thrown = describe(error);
     const record: ThrownRecord = {

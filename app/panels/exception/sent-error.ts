@@ -70,15 +70,20 @@ function stackIn(text: string): Stack | null {
   return head === '' ? null : { head, frames };
 }
 
-/** An error like the one whose stack is in the body; null if the response is no 5xx, or contains none. */
+/** Of JSON-RPC: an error of the procedure, not of the call. tRPC sends it too, within a 207 if it was one of several calls. */
+const INTERNAL_ERROR = '"code":-32603';
+
+/** An error like the one whose stack is in the body of a 5xx, or in that of a procedure that failed behind a 2xx; null if there is none. */
 export function errorInBody(response: ResponseFact): Error | null {
-  if (response.status < 500 || response.isErrorPage === true) return null;
-  const { rawHeaders, preview } = response;
+  const { status, rawHeaders, preview } = response;
+  const isCalled = status >= 200 && status < 300 && preview.includes(INTERNAL_ERROR);
+  if ((status < 500 && !isCalled) || response.isErrorPage === true) return null;
   const contentType = rawHeader(rawHeaders, 'content-type');
   const text = decodePreview(preview, { contentType, encoding: rawHeader(rawHeaders, 'content-encoding') });
   if (text === null) return null;
-  const at = text.indexOf(IN_JSON);
-  const found = at === -1 ? (text.includes('at ') ? textOfPage(text) : null) : jsonStringAt(text, at);
+  const at = text.indexOf(IN_JSON, isCalled ? text.indexOf(INTERNAL_ERROR) : 0);
+  const isPage = at === -1 && !isCalled && text.includes('at ');
+  const found = at !== -1 ? jsonStringAt(text, at) : isPage ? textOfPage(text) : null;
   const stack = found === null ? null : stackIn(found);
   return stack === null ? null : errorOf(stack);
 }
