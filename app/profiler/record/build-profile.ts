@@ -10,6 +10,7 @@ import { type Panel, storedFacts } from '../panel.ts';
 import { recordFacts } from './recorded-facts.ts';
 import type { KeptPanel, ProfileDocument, ProfileHead } from '../profile.ts';
 import { rawHeader } from './raw-headers.ts';
+import { pathOf } from '../request-target.ts';
 import type { MaskedTree, Redactor } from '../masking/redact.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from '../store/storage.ts';
@@ -113,10 +114,19 @@ function outcomeOf(context: Context): ProfileHead['outcome'] {
   return response ?? (context.ended && context.first('work') !== undefined ? 'finished' : 'running');
 }
 
-/** `/graphql · GetOrders`, `/mcp · tools/call search`. */
+/** tRPC takes the procedures of a request from the last part of its path. Its responses vary by a header of its own. */
+function trpcLabel(context: Context): string | null {
+  const { url = '' } = context.first('request') ?? {};
+  const vary = rawHeader(context.first('response')?.rawHeaders ?? [], 'vary');
+  // A client may ask for procedures that don't exist.
+  if (vary === null || !/\btrpc-/i.test(vary) || context.last('route') === undefined) return null;
+  return /\/([\w.,-]{1,100})$/.exec(pathOf(url))?.[1] ?? null;
+}
+
+/** `/graphql · GetOrders`, `/mcp · tools/call search`, `/trpc · orders.list`. */
 function routeOf(context: Context): string | null {
   const pattern = context.last('route')?.pattern;
-  const label = jsonRpcLabel(context.first('body')) ?? context.first('routeLabel') ?? null;
+  const label = jsonRpcLabel(context.first('body')) ?? context.first('routeLabel') ?? trpcLabel(context);
   return pattern === undefined || label === null ? (pattern ?? label) : `${pattern} · ${label}`;
 }
 
