@@ -19,7 +19,7 @@ import {
   typeOf,
 } from './shared/calls.ts';
 import { type Call, type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
-import { kindOf, sqlOf } from './shared/queries.ts';
+import { kindOf } from './shared/queries.ts';
 import { arePolls, certainMs } from './shared/time.ts';
 import {
   brokeBy,
@@ -414,7 +414,7 @@ function readsOf(database: Database | undefined): Work[] {
   const isPlain = (query: Query): boolean =>
     query.transaction === null && query.group === null && query.error === null && query.durationMs !== null;
   return database.queries
-    .filter((query) => isPlain(query) && kindOf(sqlOf(database, query)) === 'read')
+    .filter((query) => isPlain(query) && kindOf(database, query) === 'read')
     .map(({ startMs, waitMs, durationMs, caller, statement }) => ({
       startMs: startMs - waitMs,
       durationMs: (durationMs ?? 0) + waitMs,

@@ -8,12 +8,14 @@ import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
 import { callRules } from './calls.ts';
+import { connectionRules } from './connections.ts';
 import { dateRules } from './dates.ts';
 import { encodingRules } from './encodings.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
 import { jobRules } from './jobs.ts';
+import { loopRules } from './loops.ts';
 import { memoryRules } from './memory.ts';
 import { missingRules } from './missing.ts';
 import { numberRules } from './numbers.ts';
@@ -34,6 +36,7 @@ import { writeRules } from './writes.ts';
 export function createFindingRules(): FindingRule[] {
   return [
     ...processRules,
+    ...loopRules,
     ...queryRules,
     ...statementRules,
     ...pageRules,
@@ -45,6 +48,7 @@ export function createFindingRules(): FindingRule[] {
     ...missingRules,
     ...encodingRules,
     ...transactionRules,
+    ...connectionRules,
     ...raceRules,
     ...writeRules,
     ...jobRules,

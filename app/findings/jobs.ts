@@ -1,7 +1,6 @@
 /** Jobs that a queue does not take, or that are added within a transaction. */
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedBy } from '../panels/shared/received.ts';
-import { pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { commits, rollsBack } from '../profiler/transaction-sql.ts';
@@ -17,12 +16,14 @@ import {
 } from './shared/kept.ts';
 import {
   draftAt,
+  isWrite,
   kindOf,
   labelOf,
   PRIMARY,
   type Read,
   readsOf,
   sqlOf,
+  type Transaction,
   transactionsOf,
   workOf,
 } from './shared/queries.ts';
@@ -96,14 +97,10 @@ interface Written {
 
 function writtenIn(database: Database): Written[] {
   const reads = readsOf(database);
-  return transactionsOf(database).flatMap(({ members }) => {
-    const commit = database.queries[members.at(-1) ?? -1];
-    if (commit === undefined || !commits(sqlOf(database, commit))) return [];
+  return transactionsOf(database).flatMap(({ members, last: commit }) => {
+    if (!commits(sqlOf(database, commit))) return [];
     return reads
-      .filter(
-        ({ read, index, query }) =>
-          (read.verb === 'insert' || read.verb === 'update') && members.includes(index) && query.rows !== 0,
-      )
+      .filter((one) => isWrite(one) && members.includes(one.index) && one.query.rows !== 0)
       .map((write) => ({ write, commit }));
   });
 }
@@ -201,13 +198,14 @@ const jobBeforeCommit: Rule<Needs<'jobs'>> = {
 };
 
 /** The last job that was added before a statement of the transaction that is no control: no `catch` added it. */
-function jobWithin({ items }: Kept['jobs'], ran: readonly Query[], database: Database): number {
-  const [first] = ran;
-  const work = ran.findLast((query) => kindOf(sqlOf(database, query)) !== 'control');
-  if (first === undefined || work === undefined) return -1;
+function jobWithin({ items }: Kept['jobs'], { sent, first }: Transaction, database: Database): number {
+  const work = sent.findLast((query) => kindOf(database, query) !== 'control');
   return items.findLastIndex(
     (job) =>
-      job.error === null && job.id !== null && job.startMs >= endOf(first) && endOf(job) <= work.startMs,
+      job.error === null &&
+      job.id !== null &&
+      job.startMs >= endOf(first) &&
+      endOf(job) <= (work?.startMs ?? -Infinity),
   );
 }
 
@@ -218,14 +216,13 @@ const jobOfRollback: Rule<Needs<'jobs' | 'database'>> = {
   why: 'The job was added between two statements of a transaction that was then rolled back. A ROLLBACK doesn’t remove jobs.',
   fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
   find({ jobs, database }) {
-    return transactionsOf(database).flatMap(({ members }): FindingDraft[] => {
-      const ran = pick(database.queries, members);
-      const end = ran.at(-1);
-      if (end === undefined || !rollsBack(sqlOf(database, end))) return [];
-      const index = jobWithin(jobs, ran, database);
+    return transactionsOf(database).flatMap((transaction): FindingDraft[] => {
+      const { sent, last: end } = transaction;
+      if (!rollsBack(sqlOf(database, end))) return [];
+      const index = jobWithin(jobs, transaction, database);
       const job = jobs.items[index];
       if (job === undefined) return [];
-      const sentence = `The job ${nameOf(job)} was added ${duration(end.startMs - endOf(job))} before the ROLLBACK of the transaction around it, which undid ${count(workOf(database, members), 'statement')} but not the job`;
+      const sentence = `The job ${nameOf(job)} was added ${duration(end.startMs - endOf(job))} before the ROLLBACK of the transaction around it, which undid ${count(workOf(database, sent), 'statement')} but not the job`;
       return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${index + 1}`, place: job.caller }];
     });
   },

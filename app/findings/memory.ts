@@ -101,7 +101,7 @@ function mayWrite({ head, kept }: OtherRequest): boolean {
   const { database } = kept;
   return (
     !/^(?:GET|HEAD|OPTIONS)$/.test(head.method) ||
-    (database?.queries.some((query) => kindOf(sqlOf(database, query)) === 'write') ?? false)
+    (database?.queries.some((query) => kindOf(database, query) === 'write') ?? false)
   );
 }
 
@@ -356,7 +356,7 @@ function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[]
   if (strange.length === 0) return [];
   const isUnknown = database.queries.some((query) => {
     const rows = foundRows(query).length;
-    const kind = kindOf(sqlOf(database, query));
+    const kind = kindOf(database, query);
     // A driver tells the id of a new row beside the rows.
     return kind === 'read' ? (query.rows ?? 0) > rows : kind === 'write' && rows === 0;
   });

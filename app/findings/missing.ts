@@ -537,7 +537,7 @@ const nothingWritten: Rule<Needs<'database' | 'request', 'cache' | 'http_client'
     if (!CHANGES.has(method) || status === null || status < 200 || status >= 300) return [];
     if (database.queries.some(({ error }) => error !== null)) return [];
     if (database.unkept !== undefined || mayChangeElsewhere(kept)) return [];
-    const writes = database.queries.filter((query) => kindOf(sqlOf(database, query)) === 'write');
+    const writes = database.queries.filter((query) => kindOf(database, query) === 'write');
     if (writes.some(({ rows }) => rows !== 0)) return [];
     if (writes.length > 0) {
       const ignored = ignoredInsert(request, database);

@@ -2,11 +2,11 @@
 import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
-import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesIn, leavesOf, objectsIn, parseBeginning, type Leaf } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import { type Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
@@ -42,12 +42,6 @@ function joinedNumbers(object: Record<string, Json>): { name: string; parts: str
     }
   }
   return null;
-}
-
-function objectsIn(value: Json, depth = 0): Record<string, Json>[] {
-  if (depth > 4 || typeof value !== 'object' || value === null) return [];
-  const parts = Object.values(value).flatMap((part) => objectsIn(part, depth + 1));
-  return isRecord(value) ? [value, ...parts] : parts;
 }
 
 const numbersJoined: Rule<Needs<'request', 'database' | 'routing'>> = {

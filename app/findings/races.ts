@@ -1,6 +1,5 @@
 /** Changes of two requests at once, of which neither saw the other. */
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
-import { pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { commits } from '../profiler/transaction-sql.ts';
 import { givenText } from './shared/conditions.ts';
@@ -11,7 +10,7 @@ import { duration, excerpt, LONGEST_NAME, requestText } from './shared/wording.t
 const MOST_NAMED = 3;
 
 function isWrite(database: Database, query: Query): boolean {
-  return query.error === null && kindOf(sqlOf(database, query)) === 'write';
+  return query.error === null && kindOf(database, query) === 'write';
 }
 
 /** Of the writes that rest on a stale read: what is certain of their order. */
@@ -69,8 +68,7 @@ interface Decision {
 }
 
 function decisionsIn(database: Database): Decision[] {
-  return transactionsOf(database).flatMap(({ members }): Decision[] => {
-    const sent = pick(database.queries, members);
+  return transactionsOf(database).flatMap(({ members, sent }): Decision[] => {
     const commit = sent.findLast((one) => commits(sqlOf(database, one)));
     if (commit === undefined || sent.some((one) => /\bserializable\b/i.test(sqlOf(database, one)))) return [];
     const inside = new Set(members);

@@ -314,8 +314,7 @@ const LIMITS = /\blimit\b|\bfetch\s+(?:first|next)\b|\btop\b/i;
 
 function isUnlimited(database: Database, query: Query): boolean {
   if ((query.rows ?? 0) < UNLIMITED_ROWS) return false;
-  const sql = sqlOf(database, query);
-  return kindOf(sql) === 'read' && !LIMITS.test(sql);
+  return kindOf(database, query) === 'read' && !LIMITS.test(sqlOf(database, query));
 }
 
 export const largeResult: Rule<Needs<'database', 'request' | 'routing'>> = {

@@ -354,7 +354,7 @@ function isCandidate(database: Database, query: Query): boolean {
     query.group === null &&
     query.error === null &&
     query.durationMs !== null &&
-    kindOf(sqlOf(database, query)) === 'read'
+    kindOf(database, query) === 'read'
   );
 }
 

@@ -30,11 +30,8 @@ const OF_ATTEMPT =
 const NOT_MEANT = new Set([401, 429]);
 
 function rolledBack(database: Database): Set<number> {
-  const undone = transactionsOf(database).filter(({ members }) =>
-    members.some((index) => {
-      const query = database.queries[index];
-      return query !== undefined && rollsBack(sqlOf(database, query));
-    }),
+  const undone = transactionsOf(database).filter(({ sent }) =>
+    sent.some((query) => rollsBack(sqlOf(database, query))),
   );
   return new Set(undone.flatMap(({ members }) => members));
 }
@@ -57,8 +54,7 @@ const refusedButWritten: Rule<Given> = {
     const headersAtMs = request.response?.headersAtMs ?? Infinity;
     const undone = rolledBack(database);
     const missed = database.queries.findLastIndex(
-      (query) =>
-        query.rows === 0 && query.startMs < headersAtMs && kindOf(sqlOf(database, query)) !== 'control',
+      (query) => query.rows === 0 && query.startMs < headersAtMs && kindOf(database, query) !== 'control',
     );
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { query, index, read } = one;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { connectionPerRequest } from '../../app/findings/transactions.ts';
+import { connectionPerRequest } from '../../app/findings/connections.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';

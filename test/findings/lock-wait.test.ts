@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { Knex } from 'knex';
-import { lockWait } from '../../app/findings/transactions.ts';
+import { lockWait } from '../../app/findings/connections.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import { noteLockHolder } from '../../app/observe/databases/lock-holder.ts';
 import type { QueryFact } from '../../app/observe/databases/query-fact.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import pg from 'pg';
-import { poolWait } from '../../app/findings/transactions.ts';
+import { poolWait } from '../../app/findings/connections.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';

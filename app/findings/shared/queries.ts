@@ -1,12 +1,10 @@
 /** Helpers of rules that read the database panel. */
-import { loopPlace, timesOf } from '../../panels/shared/query-groups.ts';
 import type { ReadStatement } from '../../panels/shared/read-statement.ts';
-import { eachText, pick } from '../../panels/shared/rows.ts';
+import { pick } from '../../panels/shared/rows.ts';
 import { aboutStatement, labelOfStatement } from '../../panels/shared/about-statement.ts';
 import { isControl, isRead } from '../../panels/shared/statements.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
 import type { Database, Query } from './kept.ts';
-import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import type { Json } from '../../profiler/json.ts';
 
@@ -76,30 +74,13 @@ export function rowOf(index: number): string {
   return `q${index + 1}`;
 }
 
-export function loopsOf(
-  database: Database,
-  kind: Database['groups'][number]['kind'],
-  wholeMs: number | null,
-) {
-  return database.groups.flatMap((group, at) => {
-    const { durationMs: costMs, path } = group;
-    if (group.kind !== kind) return [];
-    const place = loopPlace(group);
-    const how = place === null ? 'that differ only in values' : 'in a loop';
-    const each = eachText(pick(database.queries, group.members));
-    // Their sum is no time of the request.
-    const parallel = each.startsWith('in parallel') ? `, ${each}` : '';
-    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}${pathText(path)}`;
-    return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
-  });
-}
-
 /** A `with` can also write. */
 const WRITES = /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into)\b/i;
 
 export type StatementKind = 'read' | 'write' | 'control';
 
-export function kindOf(sql: string): StatementKind {
+export function kindOf(database: Database, query: Query): StatementKind {
+  const sql = sqlOf(database, query);
   if (sql === '' || isControl(sql)) return 'control';
   if (!isRead(sql) && !/^\s*(?:show|values|table)\b/i.test(sql)) return 'write';
   return /^\s*with\b/i.test(sql) && WRITES.test(sql) ? 'write' : 'read';
@@ -108,19 +89,20 @@ export function kindOf(sql: string): StatementKind {
 const MANY_ROWS = 5000;
 
 export function isLarge(database: Database, query: Query): boolean {
-  return (query.rows ?? 0) >= MANY_ROWS && kindOf(sqlOf(database, query)) === 'read';
+  return (query.rows ?? 0) >= MANY_ROWS && kindOf(database, query) === 'read';
 }
 
-export function workOf(database: Database, members: readonly number[]): number {
-  return members.filter((index) => {
-    const query = database.queries[index];
-    return query !== undefined && kindOf(sqlOf(database, query)) !== 'control';
-  }).length;
+/** How many of them do work. */
+export function workOf(database: Database, queries: readonly Query[]): number {
+  return queries.filter((query) => kindOf(database, query) !== 'control').length;
 }
 
 export interface Transaction {
-  name: string;
+  /** Indexes of its statements. */
   members: number[];
+  sent: Query[];
+  first: Query;
+  last: Query;
 }
 
 export function transactionsOf({ queries }: Database): Transaction[] {
@@ -129,5 +111,10 @@ export function transactionsOf({ queries }: Database): Transaction[] {
     if (transaction === null) return;
     addTo(byName, `${connection ?? ''} ${transaction}`, index);
   });
-  return [...byName].map(([name, members]) => ({ name, members }));
+  return [...byName.values()].flatMap((members) => {
+    const sent = pick(queries, members);
+    const [first] = sent;
+    const last = sent.at(-1);
+    return first === undefined || last === undefined ? [] : [{ members, sent, first, last }];
+  });
 }

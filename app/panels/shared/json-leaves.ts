@@ -71,3 +71,12 @@ export function leavesOf(value: Json, most = 500): Leaf[] {
 export function leavesIn(text: string): Leaf[] {
   return leavesOf(parseBeginning(text)?.value ?? null);
 }
+
+const OBJECTS_WITHIN = 8;
+
+/** All objects of a value, the outer ones first. */
+export function objectsIn(value: Json, depth = 0): Record<string, Json>[] {
+  if (typeof value !== 'object' || value === null || depth > OBJECTS_WITHIN) return [];
+  const inside = Object.values(value).flatMap((part) => objectsIn(part, depth + 1));
+  return isRecord(value) ? [value, ...inside] : inside;
+}

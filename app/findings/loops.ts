@@ -1,0 +1,191 @@
+/** Statements in a loop: reads that one could do, writes that one could do, and loops that nobody awaits. */
+import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
+import { loopPlace, timesOf } from '../panels/shared/query-groups.ts';
+import { eachText, pick } from '../panels/shared/rows.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import type { FixCode } from '../profiler/read/finding.ts';
+import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
+import { kindOf, labelOf, readsOf, sqlOf } from './shared/queries.ts';
+import { limitOf } from './shared/statement-reasons.ts';
+import { count, pathText, shareOf } from './shared/wording.ts';
+
+type Group = Database['groups'][number];
+
+function loopsOf(database: Database, kind: Group['kind'], wholeMs: number | null) {
+  return database.groups.flatMap((group, at) => {
+    const { durationMs: costMs, path } = group;
+    if (group.kind !== kind) return [];
+    const place = loopPlace(group);
+    const how = place === null ? 'that differ only in values' : 'in a loop';
+    const each = eachText(pick(database.queries, group.members));
+    // Their sum is no time of the request.
+    const parallel = each.startsWith('in parallel') ? `, ${each}` : '';
+    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}${pathText(path)}`;
+    return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
+  });
+}
+
+/** null if the reads differ in more than one value, or one statement can't return what they read. */
+function loopCode({ queries, statements }: Database, group: Group): FixCode | null {
+  const members = pick(queries, group.members);
+  const [first] = members;
+  const [column, ...others] = differingNames(members);
+  if (first === undefined || column === undefined || others.length > 0) return null;
+  const sql = statements[group.statement]?.sql ?? '';
+  const text = inOneQuery(sql.trim(), column, first);
+  if (text === null) return null;
+  const unique = /\blimit\b/i.test(sql) ? `, and that ${column} is unique: each read asked for one row` : '';
+  return {
+    language: 'sql',
+    text: `${text}\n-- the list: all values of ${column} that the loop asked for`,
+    assumes: `Assumes that the values are known before the loop${unique}. Find the rows of each value by ${column}.`,
+  };
+}
+
+/** Bad from this many reads on, or from this share of the request and time on. */
+const MANY = 10;
+const HEAVY_SHARE = 0.2;
+const HEAVY_MS = 20;
+/** A list with such a limit can't grow, and reads in this time are no matter then. */
+const SMALL_LIST = 5;
+const SMALL_MS = 100;
+
+/** Each read is for a row of a list with a small LIMIT, and they took no time that matters. */
+function isBounded(database: Database, { members, durationMs }: Group): boolean {
+  if (members.length > SMALL_LIST || durationMs >= SMALL_MS) return false;
+  return readsOf(database).some(
+    ({ read, query, index }) =>
+      index < Math.min(...members) &&
+      query.rows === members.length &&
+      limitOf(read, query) <= SMALL_LIST &&
+      limitOf(read, query) > 0,
+  );
+}
+
+const nPlusOne: Rule<Needs<'database'>> = {
+  name: 'n-plus-one',
+  needs: ['database'],
+  labels: ['N+1'],
+  why: 'At least three reads of this request came from the same line and differ only in their values. Up to five quick ones for a list with such a LIMIT are ignored.',
+  fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
+  find({ database }, { durationMs: wholeMs }) {
+    return loopsOf(database, 'n+1', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
+      if (isBounded(database, group)) return [];
+      const { durationMs } = group;
+      const isDear = wholeMs !== null && durationMs > Math.max(HEAVY_MS, wholeMs * HEAVY_SHARE);
+      return [{ ...loop, severity: timesOf(group) >= MANY || isDear ? 'bad' : 'warn' }];
+    });
+  },
+  code({ anchor = '' }, { panels }) {
+    const data = panels.database?.data as Database;
+    const group = data.groups[Number(anchor.slice(1)) - 1];
+    return group === undefined ? null : loopCode(data, group);
+  },
+};
+
+/** Each has a transaction or savepoint of its own, as in a job that must not lose what it has done: no statement can write all. */
+function isOneEach(database: Database, members: readonly number[]): boolean {
+  const writes = pick(database.queries, members);
+  const transactions = new Set(writes.map(({ transaction }) => transaction));
+  if (transactions.has(null)) return false;
+  if (transactions.size === writes.length) return true;
+  return members
+    .slice(1)
+    .every((member, at) =>
+      database.queries
+        .slice(members[at], member)
+        .some((query) => query.transaction === writes[0]?.transaction && isSavepoint(database, query)),
+    );
+}
+
+function isSavepoint(database: Database, query: Query): boolean {
+  return /^\s*savepoint\b/i.test(sqlOf(database, query));
+}
+
+/** Fewer runs are a loop only if they take this time and this share of the request. */
+const MANY_WRITES = 10;
+const DEAR_MS = 20;
+const DEAR_SHARE = 0.1;
+
+/** It calls the function for each item and returns. */
+const FOR_EACH = /\.forEach\(\s*async\b/;
+
+interface Unawaited {
+  group: Group;
+  anchor: string;
+  /** Line of the `forEach`. */
+  place: string;
+  /** Sent while the loop ran; null: the response was. */
+  then: Query | null;
+}
+
+/** Loops of writes by the async function of a `forEach`, during which the next write or the response was sent. */
+export function unawaitedIn(database: Database, headersAtMs: number | null): Unawaited[] {
+  const { queries, groups, excerpts = [] } = database;
+  return groups.flatMap((group, at): Unawaited[] => {
+    const caller = group.kind === 'loop' ? loopPlace(group) : null;
+    const [, file = '', line = ''] = /^(.+):(\d+)$/.exec(caller ?? '') ?? [];
+    const { from = 0, lines = [] } = excerpts.find(({ place }) => place === caller)?.excerpt ?? {};
+    const above = lines.slice(0, Number(line) - from + 1).findLastIndex((text) => FOR_EACH.test(text));
+    if (above === -1) return [];
+    const runs = pick(queries, group.members);
+    const isRunning = (atMs: number): boolean =>
+      runs.some(({ startMs, waitMs }) => startMs - waitMs <= atMs) && runs.some((run) => endOf(run) > atMs);
+    const then = queries.find(
+      (query) =>
+        query.caller !== group.caller &&
+        kindOf(database, query) === 'write' &&
+        isRunning(query.startMs - query.waitMs),
+    );
+    if (then === undefined && (headersAtMs === null || !isRunning(headersAtMs))) return [];
+    return [{ group, anchor: `g${at + 1}`, place: `${file}:${from + above}`, then: then ?? null }];
+  });
+}
+
+const loopNotAwaited: Rule<Needs<'database', 'request'>> = {
+  name: 'loop-not-awaited',
+  needs: ['database'],
+  labels: ['loop not awaited'],
+  why: 'The writes come from the async function of a `forEach`, as its source shows, and the next write or the response was sent before they had ended.',
+  fix: 'Use `for (const row of rows) await …`, or `await Promise.all(rows.map(async (row) => …))`: `forEach` does not wait.',
+  find({ database, request }) {
+    return unawaitedIn(database, request?.response?.headersAtMs ?? null).map(
+      ({ group, anchor, place, then }): FindingDraft => {
+        const what = then === null ? 'The response' : labelOf(database, then);
+        const of = `${count(timesOf(group))} × ${labelOf(database, group)}`;
+        const sentence = `${what} was sent while ${of} still ran: forEach does not wait for its async function, so nothing that it counts or collects was known yet`;
+        return { broke: 'response', severity: 'bad', sentence, anchor, place };
+      },
+    );
+  },
+};
+
+/** Each statement writes many rows already. */
+function isInChunks(database: Database, members: readonly number[]): boolean {
+  const inserts = pick(database.queries, members).filter((query) =>
+    /^\s*(?:insert|replace)\b/i.test(sqlOf(database, query)),
+  );
+  return inserts.length === members.length && inserts.slice(0, -1).every(({ rows }) => (rows ?? 0) > 1);
+}
+
+const writeLoop: Rule<Needs<'database', 'request'>> = {
+  name: 'write-loop',
+  needs: ['database'],
+  labels: ['writes in a loop'],
+  why: 'At least three inserts, updates or deletes from one line differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of the request, as are writes in a transaction or savepoint of their own, and inserts of many rows.',
+  fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
+  find({ database, request }, { durationMs: wholeMs }) {
+    const unawaited = unawaitedIn(database, request?.response?.headersAtMs ?? null);
+    return loopsOf(database, 'loop', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
+      const { members, durationMs } = group;
+      const isDear =
+        timesOf(group) >= MANY_WRITES || durationMs >= Math.max(DEAR_MS, (wholeMs ?? 0) * DEAR_SHARE);
+      const isNamed = unawaited.some((one) => one.group === group);
+      return isDear && !isNamed && !isOneEach(database, members) && !isInChunks(database, members)
+        ? [{ ...loop, severity: 'warn' }]
+        : [];
+    });
+  },
+};
+
+export const loopRules: readonly Rule[] = [nPlusOne, loopNotAwaited, writeLoop];
