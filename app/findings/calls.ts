@@ -249,7 +249,7 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
   labels: ['retried', 'sent twice'],
   why: 'A call was sent again after it had failed or returned 408, 429, 5xx, or another 4xx to the same line. Two failures repaired in 100 ms are ignored, except of a POST or PATCH without a response or with 408, 502, 503 or 504.',
   fix: 'Send the same `Idempotency-Key` with each attempt of a POST, or ask whether it was done before you repeat it. Find out why the first attempt fails, limit retries, and pause longer between them.',
-  find({ http_client: { calls } }, { durationMs: wholeMs, status }) {
+  find({ http_client: { calls } }, { durationMs: wholeMs, status, outcome }) {
     if (calls.length < 2) return [];
     return triesOf(calls).flatMap((attempts): FindingDraft[] => {
       const of = pick(calls, attempts);
@@ -262,7 +262,7 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
       const spentMs = isFailed ? endOf(last) - first.startMs : costMs;
       const time = shareOf(Number.isFinite(spentMs) ? spentMs : costMs, wholeMs);
       const ignored =
-        status !== null && status < 400 && !isPartial(status)
+        status !== null && status < 400 && !isPartial(status) && outcome !== 'aborted'
           ? `, but this request still answered ${status}`
           : '';
       const listed = `${count(of.length)} attempts (${outcomes}${more})`;
@@ -332,7 +332,7 @@ const failedCall: Rule<Needs<'http_client', 'request'>> = {
   labels: ['call failed', 'failure ignored'],
   why: 'The call got no response, a 5xx or a 429, was not retried, and the response is an error or says nothing of it. A call that the application aborted is no failure, unless a timer did. Or it got another 4xx, and the 200 has an error in it.',
   fix: 'Name the missing data in the response, or respond with 502 or 503. Give the call a timeout, and log its error.',
-  find({ http_client: { calls }, request }, { status }) {
+  find({ http_client: { calls }, request }, { status, outcome }) {
     // Retried calls have their own rule.
     const retried = new Set(triesOf(calls).flat());
     const failed = calls.flatMap((call, index) =>
@@ -354,7 +354,15 @@ const failedCall: Rule<Needs<'http_client', 'request'>> = {
     const what = `${callName(call)} ${how}${more}`;
     const place = call.caller;
     const anchor = `c${index + 1}`;
-    return [{ ...failureOf(what, status), severity: 'warn', anchor, costMs: call.durationMs ?? 0, place }];
+    return [
+      {
+        ...failureOf(what, { status, outcome }),
+        severity: 'warn',
+        anchor,
+        costMs: call.durationMs ?? 0,
+        place,
+      },
+    ];
   },
 };
 

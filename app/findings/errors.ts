@@ -1,5 +1,6 @@
 /** Errors: their origin and their outcome. */
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
+import { hasFailed } from '../panels/shared/failed-call.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isInLibrary } from '../profiler/read/rows.ts';
@@ -131,17 +132,31 @@ const rootCause: Rule<Needs<'exception', 'database'>> = {
   },
 };
 
-const streamFailed: Rule<Needs<'exception', 'request' | 'routing'>> = {
+/** The finding about the call, or the statement, names it and its line. */
+function isOfWork(
+  record: Error,
+  { database, http_client }: Pick<Partial<Kept>, 'database' | 'http_client'>,
+): boolean {
+  const messages = record.thrown.chain.map(({ message }) => message).filter((message) => message !== '');
+  return (
+    isOfStatement(record, database) ||
+    (http_client?.calls ?? []).some(
+      (call) => hasFailed(call) && messages.some((message) => call.error?.includes(message) === true),
+    )
+  );
+}
+
+const streamFailed: Rule<Needs<'exception', 'request' | 'routing' | 'database' | 'http_client'>> = {
   name: 'stream-failed',
   needs: ['exception'],
   labels: ['stream failed'],
   why: 'A stream that was piped into the response emitted an error, and a listener ended the response as a success: `pipe` forwards no error. Or the response was destroyed with the error, as `pipeline` does, so the client saw it break off.',
   fix: 'Fix the named line. Keep `pipeline(source, transform, res)` or `res.destroy(error)`: the client sees the failure. `res.end()` makes a partial response look complete. Open the source before you send the first byte.',
-  find({ exception: { errors }, request, routing }, { status, outcome }) {
+  find({ exception: { errors }, request, routing, database, http_client }, { status, outcome }) {
     const isBroken = outcome === 'aborted';
     if (!isBroken && (status === null || status >= 400 || outcome !== 'finished')) return [];
     return errors.flatMap((record, index): FindingDraft[] => {
-      if (record.origin !== 'stream') return [];
+      if (record.origin !== 'stream' || (isBroken && isOfWork(record, { database, http_client }))) return [];
       const sent = bytesText(request?.response?.bytes ?? 0);
       const sentence = isBroken
         ? `The response broke off ${status === null ? 'before its headers were sent' : `after ${sent}`}: it was destroyed with ${nameOf(record)}`

@@ -197,7 +197,7 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception'>> = {
   why: 'The database driver returned an error for a statement. The status is the one that this request sent. A failure is ignored if its transaction was rolled back to a savepoint next, and the status is no 5xx.',
   fix: 'Pass the error on to the error handler, or handle it where you catch it. Catch only the error that you expect, by its code.',
   overlaps: ({ database }) => database.queries.some(({ error }) => DEADLOCK.test(error ?? '')),
-  find({ database, request, exception }, { status }, { overlapping }) {
+  find({ database, request, exception }, { status, outcome }, { overlapping }) {
     const { queries, totals } = database;
     // What became of them was not waited for, which has a finding.
     const unawaited = new Set(
@@ -235,7 +235,7 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception'>> = {
     return [
       {
         ...(isDeadlock ? { label: 'deadlock' } : {}),
-        ...failureOf(what, status),
+        ...failureOf(what, { status, outcome }),
         severity: isThrown && (status ?? 500) >= 500 ? 'bad' : 'warn',
         anchor: rowOf(index),
         place: caller,

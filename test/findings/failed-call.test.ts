@@ -1,7 +1,10 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { withFindingsApp } from '../support/findings-app.ts';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type BuildApp, withFindingsApp } from '../support/findings-app.ts';
+import { withLeavingClient } from '../support/leaving-client.ts';
 import { withUpstream } from '../support/upstream.ts';
 
 describe('finding failed-call', () => {
@@ -12,10 +15,15 @@ describe('finding failed-call', () => {
       res.destroy();
       return;
     }
+    if (req.url === '/half') {
+      res.setHeader('content-length', 100);
+      res.write('half', () => res.destroy());
+      return;
+    }
     res.statusCode = req.url === '/flaky' ? (tries++ === 0 ? 503 : 200) : Number(req.url?.slice(1));
     res.end('{}');
   });
-  const ask = withFindingsApp((app) => {
+  const build: BuildApp = (app) => {
     const call = async (path: string): Promise<number> => {
       const answer = await fetch(`${upstream()}/${path}`);
       await answer.text();
@@ -67,7 +75,13 @@ describe('finding failed-call', () => {
       await call('flaky');
       res.json(await call('flaky'));
     });
-  });
+    app.get('/piped', async (_req, res) => {
+      const { body } = await fetch(`${upstream()}/half`);
+      await pipeline(Readable.fromWeb(body!), res).catch(() => undefined);
+    });
+  };
+  const ask = withFindingsApp(build);
+  const leave = withLeavingClient(build);
 
   it('says that the response hides it', async () => {
     const [answered] = (await ask('/swallow/503')).of('failed-call');
@@ -82,6 +96,13 @@ describe('finding failed-call', () => {
     expect(reset?.sentence).to.match(
       /^GET 127\.0\.0\.1:\d+\/reset failed \(\S.*\), but this request still answered 200$/,
     );
+  });
+
+  it('says what broke off a response that the call was piped into', async () => {
+    const { findings } = await leave('GET /piped HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(findings.map(({ rule }) => rule)).to.deep.equal(['failed-call']);
+    expect(findings[0]).to.include({ label: 'call failed', broke: 'response' });
+    expect(findings[0]?.sentence).to.match(/^GET 127\.0\.0\.1:\d+\/half failed \(\S.*\)$/);
   });
 
   it('ignores a fallback that says so', async () => {

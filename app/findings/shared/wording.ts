@@ -40,9 +40,10 @@ export function isPartial(status: number): boolean {
 /** A failure of what the request used, by whether its response reports it. */
 export function failureOf(
   what: string,
-  status: number | null,
+  { status, outcome }: Pick<ProfileHead, 'status' | 'outcome'>,
 ): Pick<FindingDraft, 'broke' | 'sentence' | 'label'> {
-  const broke = brokeBy(status);
+  // A response that was not finished reports no success.
+  const broke = outcome === 'aborted' ? 'response' : brokeBy(status);
   return broke === 'response'
     ? { broke, sentence: what }
     : {
