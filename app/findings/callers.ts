@@ -24,6 +24,7 @@ import {
 import { asksForKey, textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
+import { isSuccess } from './shared/http.ts';
 
 function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;
@@ -181,7 +182,7 @@ const otherParent: Rule<Needs<'request' | 'database'>> = {
   why: 'The address names a thing below another (`/cases/1/notes/3`). A statement found the row by its id alone, its column for the upper one has another id than the address, and the response was a 2xx.',
   fix: 'Ask for both: `where id = $1 and case_id = $2`, and answer 404 if there is no such row.',
   find({ request, database }, { status, route }) {
-    if (status === null || status < 200 || status >= 300) return [];
+    if (!isSuccess(status)) return [];
     const ids = namedIds(route, request);
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { read, query } = one;

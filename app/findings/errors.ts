@@ -15,7 +15,7 @@ import {
   toldErrorPlace,
   wasSeen,
 } from './shared/errors.ts';
-import { nameOfLayer } from './shared/http.ts';
+import { isSuccess, nameOfLayer } from './shared/http.ts';
 import { type Database, endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
 import { labelOf } from './shared/queries.ts';
 import { brokeBy, count, duration, excerpt } from './shared/wording.ts';
@@ -226,13 +226,13 @@ const errorDropped: Rule<Needs<'exception'>> = {
       const { handler, dropped, thrown } = record;
       const [error] = thrown.chain;
       if (dropped !== true || handler === undefined || error === undefined) return [];
-      const isSuccess = status !== null && status < 400;
+      const isUnseen = status !== null && status < 400;
       // A refusal, such as a missing login, after which the request may go on.
-      if (isSuccess && error.status !== null && error.status < 500) return [];
+      if (isUnseen && error.status !== null && error.status < 500) return [];
       const name = handler.name.startsWith('<anonymous>') ? 'An error handler' : handler.name;
       const end = status === null ? '' : `: the request ended with ${status}`;
       const sentence = `${name} called next() without ${error.class}: ${excerpt(error.message)}${end}`;
-      const severity = isSuccess ? 'warn' : 'bad';
+      const severity = isUnseen ? 'warn' : 'bad';
       const place = handler.place ?? lineOf(record);
       return [{ broke: brokeBy(status), severity, sentence, anchor: `error-${index + 1}`, place }];
     });
@@ -315,7 +315,7 @@ const errorAnswered2xx: Rule<Needs<'routing', 'exception'>> = {
   fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by design: there, fix the line, and throw a `GraphQLError` for errors that clients should know.',
   find({ routing, exception }, { status, outcome }) {
     // A response that broke off hides nothing from its client.
-    if (status === null || status < 200 || status >= 300 || outcome === 'aborted') return [];
+    if (!isSuccess(status) || outcome === 'aborted') return [];
     // Reported by error-dropped, and by answered-twice.
     if (exception?.errors.some((error) => error.dropped === true || isAnsweredTwice(error)) === true)
       return [];

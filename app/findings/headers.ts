@@ -14,6 +14,7 @@ import {
   directivesIn,
   headerAt,
   headerCode,
+  isSuccess,
   layerAt,
   mediaType,
   nameOfLayer,
@@ -155,7 +156,7 @@ const cachingCannotWork: Rule<Needs<'request', 'routing'>> = {
   fix: 'Choose one policy per route: `no-store`, `private` with a lifetime, or `public` without cookies and with the right Vary. Send 304 when `req.fresh` is true.',
   find({ request, routing }, { method, status }) {
     const { response } = request;
-    if (status === null || status < 200 || status >= 300 || response === undefined) return [];
+    if (!isSuccess(status) || response === undefined) return [];
     if (method !== 'GET' && method !== 'HEAD') return [];
     const found: FindingDraft[] = [];
     const say = (sentence: string, severity: Finding['severity'], anchor: string): void => {

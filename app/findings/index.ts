@@ -11,11 +11,13 @@ import { callRules } from './calls.ts';
 import { connectionRules } from './connections.ts';
 import { dateRules } from './dates.ts';
 import { encodingRules } from './encodings.ts';
+import { endingRules } from './endings.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
 import { jobRules } from './jobs.ts';
 import { loopRules } from './loops.ts';
+import { lostRules } from './lost.ts';
 import { memoryRules } from './memory.ts';
 import { missingRules } from './missing.ts';
 import { numberRules } from './numbers.ts';
@@ -45,6 +47,7 @@ export function createFindingRules(): FindingRule[] {
     ...valueRules,
     ...dateRules,
     ...numberRules,
+    ...lostRules,
     ...missingRules,
     ...encodingRules,
     ...transactionRules,
@@ -61,6 +64,7 @@ export function createFindingRules(): FindingRule[] {
     ...errorRules,
     ...requestRules,
     ...responseRules,
+    ...endingRules,
     ...headerRules,
     ...browserRules,
     browserFailed,

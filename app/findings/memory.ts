@@ -30,7 +30,7 @@ function isFromMemory({ database, http_client, cache, jobs }: Partial<Kept>): bo
   );
 }
 
-function isSuccess({ method, status }: ProfileHead): boolean {
+function isFoundByGet({ method, status }: ProfileHead): boolean {
   return method === 'GET' && status === 200;
 }
 
@@ -108,7 +108,7 @@ function mayWrite({ head, kept }: OtherRequest): boolean {
 const MOST_OTHERS = 20;
 
 function isListFromMemory(kept: Given, head: ProfileHead): boolean {
-  return isSuccess(head) && isFromMemory(kept) && listsOf(kept.request).length > 0;
+  return isFoundByGet(head) && isFromMemory(kept) && listsOf(kept.request).length > 0;
 }
 
 const orderChanged: Rule<Given> = {
@@ -127,7 +127,7 @@ const orderChanged: Rule<Given> = {
       const { request } = one.kept;
       const isMate =
         one.head.process === head.process &&
-        isSuccess(one.head) &&
+        isFoundByGet(one.head) &&
         request !== undefined &&
         clientOf(request) === client;
       return isMate ? [{ ...one, lists: listsOf(request) }] : [];
@@ -188,7 +188,8 @@ function passedIn({ layers }: KeptRouting, { name, pattern }: RanLayer): RanLaye
 }
 
 function isMiddlewareFromMemory(kept: Given, head: ProfileHead): boolean {
-  if (!isSuccess(head) || (kept.request.response?.bytes ?? 0) < SHORTEST || !isFromMemory(kept)) return false;
+  if (!isFoundByGet(head) || (kept.request.response?.bytes ?? 0) < SHORTEST || !isFromMemory(kept))
+    return false;
   const responder = responderOf(kept);
   return responder !== undefined && isMounted(responder);
 }
@@ -212,7 +213,7 @@ const answerOfAnotherPath: Rule<Given> = {
     if (isOwn) return [];
     for (const { head: other, kept: made } of siblings) {
       const { request, routing } = made;
-      if (other.process !== head.process || !isSuccess(other) || routing === undefined) continue;
+      if (other.process !== head.process || !isFoundByGet(other) || routing === undefined) continue;
       if (request?.response?.text !== response?.text || request?.response?.bytes !== response?.bytes)
         continue;
       if (response?.text === null || request?.response?.contentType !== response?.contentType) continue;

@@ -1,13 +1,12 @@
 /** Faults in the text and the values of a statement: look-ups by nothing, writes that hit no row or all rows, too many rows. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
-import { foundRows } from '../panels/shared/found-rows.ts';
 import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
-import { givenText, textsIn } from './shared/conditions.ts';
+import { type Database, type Needs, type Query, type Rule } from './shared/kept.ts';
+import { keyedBy, textsIn } from './shared/conditions.ts';
 import {
   draftAt,
   isLarge,
@@ -20,18 +19,8 @@ import {
   sqlOf,
   textOf,
 } from './shared/queries.ts';
-import { receivedHeader } from './shared/http.ts';
-import { count, excerpt, listOf, shareOf } from './shared/wording.ts';
-
-function isSuccess(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
-}
-
-function keyedBy({ query, read }: Read, keys: ReadonlySet<string>): Comparison | undefined {
-  return read.where?.find(
-    (one) => one.operator === '=' && textsIn(one, query).some((value) => keys.has(value)),
-  );
-}
+import { isSuccess, receivedHeader } from './shared/http.ts';
+import { count, excerpt, shareOf } from './shared/wording.ts';
 
 function routeValues({ routeParams }: KeptRequest): Set<string> {
   return new Set(routeParams.flatMap(({ value }) => textOf(value) ?? []).filter((text) => text !== ''));
@@ -350,88 +339,6 @@ export const largeResult: Rule<Needs<'database', 'request' | 'routing'>> = {
   },
 };
 
-/** Names of what is counted or summed up. In other columns a number may be a constant. */
-const AMOUNT =
-  /^(?:\w*_)?(?:balance|stock|quantity|qty|count|counter|total|amount|points|credits?|views|likes|votes|seats|remaining|available|inventory|usage|used|score)(?:_\w+)?$/i;
-const VERSIONED = /^(?:\w*_)?(?:version|revision|etag|lock_version|updated_?at)$/i;
-const ISOLATED = /\b(?:serializable|repeatable\s+read)\b/i;
-
-/** The column that an update sets to a number which was computed from what the request had read before. */
-function computedColumn(update: Read, received: ReadonlySet<string>): string | null {
-  for (const { column, value } of update.read.sets) {
-    const text = givenText(value, update.query);
-    if (!AMOUNT.test(column.replace(/([a-z])([A-Z])/g, '$1_$2')) || text === null) continue;
-    if (/^-?\d+(?:\.\d+)?$/.test(text) && !received.has(text) && text !== '0') return column;
-  }
-  return null;
-}
-
-/** Updates of one row that were each computed from the same number, because each had read it before the first one ended. */
-function overwritten(reads: readonly Read[], update: Read, column: string) {
-  const keyOf = ({ read, query }: Read): string =>
-    JSON.stringify([read.table, (read.where ?? []).map((one) => [one.column, textsIn(one, query)])]);
-  const numberOf = ({ read, query }: Read): number => {
-    const value = read.sets.find((set) => set.column === column)?.value;
-    return Number(givenValue(value, query.bindings));
-  };
-  const updates = reads
-    .filter((one) => one.read.verb === 'update' && one.query.rows !== 0 && keyOf(one) === keyOf(update))
-    .toSorted((a, b) => endOf(a.query) - endOf(b.query));
-  const [first] = updates;
-  const values = updates.map(numberOf);
-  const read = reads
-    .filter((one) => one.read.verb === 'select' && keyOf(one) === keyOf(update))
-    .filter(({ query }) => first !== undefined && query.startMs < endOf(first.query))
-    .flatMap(({ query }) => foundRows(query).flatMap((row) => (column in row ? [Number(row[column])] : [])));
-  const [base = NaN] = read;
-  const last = values.at(-1);
-  if (last === undefined || updates.length < 2 || read.length < updates.length) return null;
-  if ([...read, ...values].some(Number.isNaN) || read.some((one) => one !== base)) return null;
-  const together = Number(values.reduce((sum, value) => sum + value - base, base).toFixed(6));
-  return { base, values, last, together };
-}
-
-const unlockedUpdate: Rule<Needs<'database' | 'request'>> = {
-  name: 'unlocked-update',
-  needs: ['database', 'request'],
-  labels: ['unlocked update'],
-  why: 'The request read a row without a lock, then set a column of it to a number that was not received; its WHERE names neither the old value nor a version. Or several updates rest on one number.',
-  fix: 'Let the statement compute (`set stock = stock - $1 where id = $2 and stock >= $1`), lock the row (`for update`), or compare a version and try again. Within one request, add first and write once.',
-  find({ database, request }) {
-    const reads = readsOf(database);
-    if (!reads.some(({ read }) => read.sets.length > 0)) return [];
-    if (database.statements.some(({ sql }) => ISOLATED.test(sql))) return [];
-    const received = new Set(receivedFields(request).map(({ value }) => String(value)));
-    for (const update of reads) {
-      const { read, query, index } = update;
-      const column = read.verb === 'update' && query.rows !== 0 ? computedColumn(update, received) : null;
-      if (column === null || read.where === null) continue;
-      if (read.where.some((one) => one.column === column || VERSIONED.test(one.column))) continue;
-      const keys = new Set(
-        read.where.filter(({ operator }) => operator === '=').flatMap((one) => textsIn(one, query)),
-      );
-      const before = reads.filter(
-        (one) =>
-          one.read.verb === 'select' &&
-          one.read.table === read.table &&
-          one.query.startMs < query.startMs &&
-          keyedBy(one, keys) !== undefined,
-      );
-      const [first] = before;
-      if (first === undefined || before.some((one) => one.read.isLocking)) continue;
-      const lost = overwritten(reads, update, column);
-      if (lost !== null) {
-        const { base, values, last, together } = lost;
-        const sentence = `${count(values.length)} × ${labelOf(database, query)} set ${column} to ${listOf(values.map(String))}, each computed from the same ${base}: the last one stays, so ${column} is ${last}, where all of them make ${together}`;
-        return [draftAt({ query, index }, sentence, 'bad')];
-      }
-      const sentence = `${labelOf(database, query)} sets ${column} to a number computed from ${labelOf(database, first.query)}, which did not lock the row: of two requests at once, one is lost`;
-      return [draftAt({ query, index }, sentence, 'warn')];
-    }
-    return [];
-  },
-};
-
 const wildcardReceived: Rule<Needs<'database' | 'request'>> = {
   name: 'wildcard-received',
   needs: ['database', 'request'],
@@ -535,5 +442,4 @@ export const statementRules: readonly Rule[] = [
   foundNothing,
   moreThanWanted,
   largeResult,
-  unlockedUpdate,
 ];

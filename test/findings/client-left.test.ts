@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { clientLeft } from '../../app/findings/responses.ts';
+import { clientLeft } from '../../app/findings/endings.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withLeavingClient } from '../support/leaving-client.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { missingRules } from '../../app/findings/missing.ts';
+import { lostRules } from '../../app/findings/lost.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
@@ -49,7 +49,7 @@ describe('finding nothing-written', () => {
   });
 
   const of = (asked: readonly AskedQuery[], body: object, sent: object, method = 'PUT') => {
-    const rule = missingRules.find(({ name }) => name === 'nothing-written');
+    const rule = lostRules.find(({ name }) => name === 'nothing-written');
     const request = keptRequest({ params: { id: '1' }, body: body as never, sent: sent as never });
     const kept = { database: keptQueries(...asked), request };
     return (rule?.find(kept, { method, status: 200 } as never, {} as never) ?? []).map(

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { statementRules } from '../../app/findings/statements.ts';
+import { raceRules } from '../../app/findings/races.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 describe('finding unlocked-update, of one request', () => {
@@ -15,7 +15,7 @@ describe('finding unlocked-update, of one request', () => {
     bindings: { points, id: 1 },
   });
   const of = (...asked: readonly AskedQuery[]) => {
-    const rule = statementRules.find(({ name }) => name === 'unlocked-update');
+    const rule = raceRules.find(({ name }) => name === 'unlocked-update');
     const kept = { database: keptQueries(...asked), request: keptRequest() };
     return (rule?.find(kept, {} as never, {} as never) ?? []).map(({ sentence }) => sentence);
   };

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Finding, Profiler } from '../../app/index.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
-import { workAfterResponse } from '../../app/findings/responses.ts';
+import { workAfterResponse } from '../../app/findings/endings.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';

@@ -18,3 +18,10 @@ export function asksForKey({ read, query }: Read, key: string): boolean {
     (one) => PRIMARY.test(one.column) && one.operator === '=' && textsIn(one, query)[0] === key,
   );
 }
+
+/** The condition that one of these keys is equal to a column. */
+export function keyedBy({ query, read }: Read, keys: ReadonlySet<string>): Comparison | undefined {
+  return read.where?.find(
+    (one) => one.operator === '=' && textsIn(one, query).some((value) => keys.has(value)),
+  );
+}

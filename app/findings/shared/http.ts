@@ -7,6 +7,10 @@ import type { RanLayer } from '../../panels/shared/ran-layers.ts';
 import type { Finding, FixCode } from '../../profiler/read/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
+export function isSuccess(status: number | null): status is number {
+  return status !== null && status >= 200 && status < 300;
+}
+
 export interface SentHeader {
   value: string;
   anchor: string;

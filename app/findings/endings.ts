@@ -1,0 +1,148 @@
+/** How a request ended: work that went on after its response, and clients that left before it. */
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { bytesText } from '../view-helpers/numbers.ts';
+import { callName } from './shared/calls.ts';
+import { mediaType, nameOfLayer, receivedHeader } from './shared/http.ts';
+import { type Call, type Database, endOf, type Interval, type Needs, type Rule } from './shared/kept.ts';
+import { labelOf, sqlOf } from './shared/queries.ts';
+import { count, duration } from './shared/wording.ts';
+
+type Started = Interval & { caller: string | null };
+
+const GRACE_MS = 5;
+/** Work under way when the client leaves may go on; what goes on this often is repeated by a timer or a listener. */
+const MANY = 3;
+
+function after(list: readonly Started[] | undefined, endMs: number): Started[] {
+  // Usually the last one started before the end.
+  const last = list?.at(-1);
+  if (list === undefined || last === undefined || last.startMs <= endMs) return [];
+  return list.filter(({ startMs }) => startMs > endMs);
+}
+
+function unfinished(list: readonly Started[] | undefined, endMs: number): Started[] {
+  return list?.filter((one) => one.startMs <= endMs && endOf(one) > endMs) ?? [];
+}
+
+/** Without settings of a connection (`set time zone`), which a pool also sends to one that no query of the request waits for. */
+function queriesOf(database: Database | undefined): readonly Started[] | undefined {
+  return database?.queries.filter((query) => !/^\s*set\b/i.test(sqlOf(database, query)));
+}
+
+function textOf(queries: readonly Started[], calls: readonly Started[]): string {
+  return [
+    ...(queries.length === 0 ? [] : [count(queries.length, 'query', 'queries')]),
+    ...(calls.length === 0 ? [] : [count(calls.length, 'outgoing call')]),
+  ].join(' and ');
+}
+
+function callerOf(work: readonly Started[]): string | null {
+  return work.find(({ caller }) => caller !== null)?.caller ?? null;
+}
+
+export const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'>> = {
+  name: 'work-after-response',
+  needs: ['request'],
+  labels: ['after the response'],
+  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished or its connection closed.',
+  fix: "Await the work if its result matters, else hand it to a queue. Stop timers when the client leaves (`res.on('close', …)`). If your own queue ran other requests' work here, pass it `profiler.bind(work)`.",
+  find({ database, http_client }, { durationMs, outcome }) {
+    if (durationMs === null || (outcome !== 'finished' && outcome !== 'aborted')) return [];
+    const isLeft = outcome === 'aborted';
+    const panelOf = (queries: readonly Started[]) => (queries.length > 0 ? 'database' : 'http_client');
+    const severity = 'info';
+    const found: FindingDraft[] = [];
+    const endMs = durationMs + GRACE_MS;
+    const all = queriesOf(database);
+    const queries = after(all, endMs);
+    const calls = after(http_client?.calls, endMs);
+    const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
+    if (last > 0) {
+      const sentence = `${textOf(queries, calls)} started after ${isLeft ? 'the connection had closed' : 'the response'}, the last one ${duration(last - durationMs)} later`;
+      const goesOn = isLeft && queries.length + calls.length >= MANY;
+      const place = callerOf([...queries, ...calls]);
+      found.push({ severity: goesOn ? 'warn' : severity, sentence, panel: panelOf(queries), place });
+    }
+    if (isLeft) return found;
+    const open = unfinished(all, durationMs);
+    const openCalls = unfinished(http_client?.calls, durationMs);
+    if (open.length + openCalls.length > 0) {
+      const sentence = `${textOf(open, openCalls)} had not finished when the response was sent`;
+      found.push({ severity, sentence, panel: panelOf(open), place: callerOf([...open, ...openCalls]) });
+    }
+    return found;
+  },
+};
+
+type Given = Needs<'request', 'http_client' | 'database' | 'routing'>;
+
+/** No client is so impatient by itself: it canceled, as a search field does that asks for something else. */
+const CANCELED_MS = 1000;
+
+interface Awaited {
+  text: string;
+  place: string | null;
+}
+
+function pendingAt<T extends Interval>(work: readonly T[] | undefined, atMs: number): T | undefined {
+  return work?.find((one) => one.startMs < atMs && endOf(one) >= atMs);
+}
+
+function stateOf(call: Call, atMs: number): string {
+  const { status, headersMs, startMs } = call;
+  if (status !== null && headersMs !== null)
+    return `${callName(call)} had returned ${status}, but its body was not read to the end for ${duration(atMs - startMs - headersMs)}, which keeps its connection busy`;
+  const announced = call.requestHeaders.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
+  const unsent =
+    call.requestBody?.bytes === 0 && Number(announced) > 0
+      ? `: 0 of ${count(Number(announced), 'byte')} of its body were written, as happens if a parser has read the stream before`
+      : '';
+  return `${callName(call)} had not responded for ${duration(atMs - startMs)}${unsent}`;
+}
+
+function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awaited | null {
+  const call = pendingAt(http_client?.calls, atMs);
+  if (call !== undefined) return { text: stateOf(call, atMs), place: call.caller };
+  const query = pendingAt(database?.queries, atMs);
+  if (database !== undefined && query !== undefined)
+    return {
+      text: `${labelOf(database, query)} had been running for ${duration(atMs - query.startMs)}`,
+      place: query.caller,
+    };
+  const layer = routing?.layers.at(-1);
+  if (layer?.outcome !== 'running' || layer.startMs > atMs) return null;
+  const what =
+    layer.kind === 'handler'
+      ? 'had not responded'
+      : `had neither responded nor called next() for ${duration(atMs - layer.startMs)}`;
+  return { text: `${nameOfLayer(layer)} ${what}`, place: layer.source };
+}
+
+export const clientLeft: Rule<Given> = {
+  name: 'client-left',
+  needs: ['request'],
+  labels: ['client left', 'connection closed'],
+  why: 'The connection closed before the response finished, and no error was seen. The finding names who closed it, the client or this process (`destroy()`, a timeout of the socket, its end), and the work that had not ended.',
+  fix: "Give calls a timeout, and let each middleware respond or call `next()`. Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
+  find(kept, { outcome, status, durationMs, error }) {
+    if (outcome !== 'aborted' || durationMs === null || error !== null) return [];
+    const { request } = kept;
+    const { response, body } = request;
+    // Event streams normally end this way; an incomplete upload has its own rule.
+    if (mediaType(response?.contentType ?? null) === 'text/event-stream') return [];
+    if (Number(receivedHeader(request, 'content-length') ?? 0) > (body?.bytes ?? 0)) return [];
+    const progress =
+      status === null
+        ? 'before the headers were sent'
+        : `with ${bytesText(response?.bytes ?? 0)} of the body sent`;
+    const awaited = status === null ? awaitedAt(kept, durationMs) : null;
+    const isHere = response?.isClosedHere === true;
+    const who = isHere ? 'This process closed the connection' : 'The client disconnected';
+    const sentence = `${who} after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
+    const severity = awaited === null || durationMs < CANCELED_MS ? 'info' : 'warn';
+    const label = isHere ? 'connection closed' : 'client left';
+    return [{ label, severity, sentence, anchor: 'response', place: awaited?.place }];
+  },
+};
+
+export const endingRules: readonly Rule[] = [workAfterResponse, clientLeft];

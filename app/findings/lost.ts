@@ -1,0 +1,345 @@
+/** What a request received and did not write: a field, members of an object, or anything at all. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { changeOf, sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { editDistance } from '../profiler/edit-distance.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import { isMasked } from '../profiler/masking/redact.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import { clientOf, isSuccess } from './shared/http.ts';
+import type { Database, Kept, Needs, Rule } from './shared/kept.ts';
+import { mishap } from './shared/mishap.ts';
+import { textsIn } from './shared/conditions.ts';
+import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { excerpt, listOf } from './shared/wording.ts';
+
+type Value = Leaf['value'];
+
+interface Field {
+  name: string;
+  value: Value;
+}
+
+function fieldsOf({ body }: KeptRequest): Field[] {
+  const pairs = body?.fields?.map(({ name, value }): [string, Json] => [name, value]);
+  const parsed = isRecord(body?.parsed) ? Object.entries(body.parsed) : [];
+  return (pairs ?? parsed).flatMap(([name, value]) =>
+    (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'boolean'
+      ? [{ name, value }]
+      : [],
+  );
+}
+
+/** More letters changed make another word. */
+const MOST_LETTERS = 2;
+const SHORTEST_NAME = 4;
+
+function isNear(a: string, b: string): boolean {
+  const [one, other] = [sameName(a), sameName(b)];
+  if (one === other) return true;
+  // `owner_name` for `owner`.
+  const shorter = Math.min(one.length, other.length);
+  if (shorter > SHORTEST_NAME && (one.startsWith(other) || other.startsWith(one))) return true;
+  return (
+    Math.min(one.length, other.length) >= SHORTEST_NAME &&
+    editDistance(one, other, MOST_LETTERS) <= MOST_LETTERS
+  );
+}
+
+/** A field of the body, and the column that got NULL where a field of this or a similar name is used. */
+function lostField(request: KeptRequest, database: Database) {
+  const fields = fieldsOf(request);
+  for (const one of readsOf(database).filter(isWrite)) {
+    const { query } = one;
+    const bound = new Set(query.bindings.map(({ name }) => sameName(name)));
+    for (const { name, value, type } of query.bindings) {
+      if ((value !== null && type !== 'undefined') || name.startsWith('$')) continue;
+      const field = fields.find(
+        (one) =>
+          isNear(one.name, name) && (sameName(one.name) === sameName(name) || !bound.has(sameName(one.name))),
+      );
+      if (field !== undefined && !isBound(database, field.value)) return { field, column: name, one };
+    }
+  }
+  return null;
+}
+
+function isBound({ queries, statements }: Database, value: Value): boolean {
+  return queries.some(
+    ({ bindings, statement }) =>
+      bindings.some((binding) => changeOf(value, leafOf(binding.value), true) !== 'value') ||
+      (typeof value === 'string' && (statements[statement]?.sql.includes(value) ?? false)),
+  );
+}
+
+function leafOf(value: Json): Value {
+  return typeof value === 'object' ? JSON.stringify(value) : value;
+}
+
+function entityOf(sent: Json, fields: readonly Field[]): Record<string, Json> | null {
+  if (!isRecord(sent)) return null;
+  const names = Object.keys(sent);
+  const isEntity =
+    names.some((name) => /^_?id$|^uuid$/i.test(name)) ||
+    fields.filter(({ name }) => names.includes(name)).length > 1;
+  if (isEntity) return sent;
+  const [only, ...others] = Object.values(sent).filter((value) => isRecord(value));
+  return only === undefined || others.length > 0 ? null : entityOf(only, fields);
+}
+
+const NOT_KEPT = /passw|secret|token|csrf|confirm|hash|pin$/i;
+
+/** A field whose new value is in no statement, and of which the response has another value. */
+function ignoredField(request: KeptRequest, database: Database | undefined): Field | null {
+  const { response } = request;
+  if (!/\bjson\b/i.test(response?.contentType ?? '') || response?.truncated === true) return null;
+  const fields = fieldsOf(request);
+  const entity = entityOf(parseBeginning(response?.text ?? '')?.value ?? null, fields);
+  if (entity === null) return null;
+  const columns = new Set(
+    (database?.queries ?? []).flatMap(({ bindings }) => bindings.map(({ name }) => sameName(name))),
+  );
+  return (
+    fields.find(({ name, value }) => {
+      const after = entity[name];
+      if (
+        after === undefined ||
+        typeof after === 'object' ||
+        NOT_KEPT.test(name) ||
+        columns.has(sameName(name))
+      )
+        return false;
+      if ([value, after].some((one) => typeof one === 'string' && isMasked(one))) return false;
+      if (changeOf(value, after, true) !== 'value' || mishap(value, after) !== null) return false;
+      return database === undefined || typeof value === 'boolean' || !isBound(database, value);
+    }) ?? null
+  );
+}
+
+const fieldLost: Rule<Needs<'request', 'database' | 'routing'>> = {
+  name: 'field-lost',
+  needs: ['request'],
+  labels: ['field lost'],
+  why: 'A field of the body was received; a write bound NULL for the column of this or a similar name, or no statement has it and the response has another value.',
+  fix: 'Compare the names of client, handler and table letter by letter (`unitPrice`, `unit_price`). Validate the body, and refuse fields that are not known.',
+  find({ request, database, routing }, { method, status }) {
+    if (status === null || status < 200 || status >= 400 || method === 'GET' || method === 'HEAD') return [];
+    const lost = database === undefined ? null : lostField(request, database);
+    if (lost !== null && database !== undefined) {
+      const { field, column, one } = lost;
+      const sentence = `The body has ${excerpt(field.name, 60)}, but ${labelOf(database, one.query)} got NULL for ${excerpt(column, 60)}`;
+      return [draftAt(one, sentence, 'bad')];
+    }
+    const ignored = ignoredField(request, database);
+    if (ignored === null) return [];
+    const stored = database === undefined ? '' : ' no statement has it, and';
+    const sentence = `The body has ${excerpt(ignored.name, 60)}:${stored} the response has another value`;
+    const place = routing?.route?.source;
+    const severity = method === 'POST' ? 'info' : 'warn';
+    return [{ broke: 'unseen', severity, sentence, anchor: 'response', place }];
+  },
+};
+
+function nestedIn({ body }: KeptRequest): { name: string; value: Record<string, Json> }[] {
+  const parsed = body?.parsed;
+  return Object.entries(isRecord(parsed) ? parsed : {}).flatMap(([name, value]) =>
+    isRecord(value) && Object.keys(value).length > 0 ? [{ name, value }] : [],
+  );
+}
+
+function parsedJson(value: Json): Json {
+  const whole = typeof value === 'string' && /^\s*\{/.test(value) ? parseBeginning(value) : undefined;
+  return whole?.isWhole === true ? whole.value : value;
+}
+
+function isEqualJson(one: Json | undefined, other: Json): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function sentObject({ response }: KeptRequest, name: string): Record<string, Json> | null {
+  const whole = parseBeginning(response?.text ?? '')?.value ?? null;
+  const parts = isRecord(whole) ? [whole, ...Object.values(whole)] : [];
+  for (const part of parts) {
+    const found = isRecord(part) ? part[name] : undefined;
+    if (isRecord(found)) return found;
+  }
+  return null;
+}
+
+/** It merges below the first level, or writes one member. */
+const MERGES_DEEP =
+  /json_?b?_?(?:set|insert|replace|modify|patch|merge\w*)\s*\(|->|#|\w*(?:deep|recursive)\w*\s*\(/i;
+
+/** A write that got an object of the body as it is, as a value or a member of one. */
+function writtenWhole(database: Database, name: string, value: Json): Read | undefined {
+  return readsOf(database).find((one) => {
+    const { query } = one;
+    return (
+      isWrite(one) &&
+      query.rows !== 0 &&
+      !MERGES_DEEP.test(sqlOf(database, query)) &&
+      query.bindings.some((binding) => {
+        const given = parsedJson(binding.value);
+        return isRecord(given)
+          ? isEqualJson(given[name], value) ||
+              (sameName(binding.name) === sameName(name) && isEqualJson(given, value))
+          : false;
+      })
+    );
+  });
+}
+
+function isPatchOfObject(
+  { request, database }: Pick<Kept, 'request' | 'database'>,
+  { method, status }: ProfileHead,
+): boolean {
+  if (method !== 'PATCH' || !isSuccess(status)) return false;
+  return nestedIn(request).some(({ name, value }) => writtenWhole(database, name, value) !== undefined);
+}
+
+const membersLost: Rule<Needs<'request' | 'database'>> = {
+  name: 'members-lost',
+  needs: ['request', 'database'],
+  labels: ['shallow merge'],
+  why: 'The body of a PATCH has an object, and a write got it as it is. An earlier response for the same address has more members in the object of that name, and they are neither in the write nor in this response.',
+  fix: "Merge that object as well: `jsonb_set(settings, '{notifications}', settings->'notifications' || $1)`, `json_merge_patch` of MySQL. `||` of jsonb and `{ ...old, ...changes }` replace the objects inside.",
+  compares: isPatchOfObject,
+  relates: isPatchOfObject,
+  find(kept, head, { earlier, siblings }) {
+    const { request, database } = kept;
+    if (!isPatchOfObject(kept, head)) return [];
+    const before = [...earlier, ...siblings]
+      .flatMap(({ head: past, kept: { request: other } }) => {
+        const isSame = past.status === 200 && pathOf(past.url) === pathOf(head.url);
+        if (!isSame || other === undefined) return [];
+        // Without an id, each user has an own one there.
+        const isOwn = request.routeParams.length > 0 || clientOf(other) === clientOf(request);
+        return isOwn ? [{ head: past, request: other }] : [];
+      })
+      .toSorted((a, b) => b.head.startedAt - a.head.startedAt);
+    return nestedIn(request).flatMap(({ name, value }): FindingDraft[] => {
+      const one = writtenWhole(database, name, value);
+      const past = before.find(({ request: other }) => sentObject(other, name) !== null);
+      if (one === undefined || past === undefined) return [];
+      const had = Object.keys(sentObject(past.request, name) ?? {});
+      const has = { ...value, ...sentObject(request, name) };
+      const lost = had.filter((member) => !(member in has));
+      // Another object of that name has other members.
+      if (lost.length === 0 || !Object.keys(value).every((member) => had.includes(member))) return [];
+      const names = lost
+        .slice(0, 3)
+        .map((member) => excerpt(member, 40))
+        .join(', ');
+      const are = lost.length === 1 ? 'is' : 'are';
+      const how = sqlOf(database, one.query).includes('||') ? ', as || merges only the top level' : '';
+      const sentence = `${labelOf(database, one.query)} got ${excerpt(name, 40)} as it was received: ${names}, which it had in an earlier response (${past.head.token}), ${are} lost${how}`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+const CHANGES = new Set(['PUT', 'PATCH', 'DELETE']);
+const READS_CACHE =
+  /^(?:get|mget|hget|hmget|hgetall|exists|ttl|pttl|type|strlen|scan|smembers|lrange|zrange)$/i;
+
+/** Something else than the database may hold what was changed. */
+function mayChangeElsewhere({ http_client: calls, cache, jobs }: Partial<Kept>): boolean {
+  return (
+    (calls?.calls.some(({ method }) => method !== 'GET') ?? false) ||
+    (cache?.items.some(({ command }) => !READS_CACHE.test(command)) ?? false) ||
+    (jobs?.items.length ?? 0) > 0
+  );
+}
+
+/** It may be the key of the row that was there before. */
+const OF_KEY = /(?:id|mail|name|slug|code|key)$/i;
+const LEAVES_AS_IS = /\bon conflict\b[^;]*? do nothing\b|\binsert (?:or )?ignore\b/i;
+
+/** Fields of the body that the response has with the same value. */
+function repeatedFields(request: KeptRequest): Field[] {
+  const sent = leavesIn(request.response?.text ?? '');
+  return fieldsOf(request).filter(({ name, value }) =>
+    sent.some(
+      (leaf) => sameName(leaf.name) === sameName(name) && changeOf(value, leaf.value, false) === null,
+    ),
+  );
+}
+
+/** An insert that left the row that was there as it is, and the fields of it that the response has as received. */
+function ignoredInsert(request: KeptRequest, database: Database): { one: Read; fields: Field[] } | null {
+  const reads = readsOf(database);
+  const one = reads.find(
+    ({ read, query }) =>
+      read.verb === 'insert' && query.rows === 0 && LEAVES_AS_IS.test(sqlOf(database, query)),
+  );
+  const isReadBack = reads.some(
+    ({ read, index }) => one !== undefined && read.table === one.read.table && index > one.index,
+  );
+  if (one === undefined || isReadBack) return null;
+  const fields = repeatedFields(request).filter(
+    ({ name, value }) =>
+      !OF_KEY.test(name) &&
+      one.query.bindings.some(
+        (binding) => sameName(binding.name) === sameName(name) && textOf(value) === textOf(binding.value),
+      ),
+  );
+  return fields.length === 0 ? null : { one, fields };
+}
+
+/** The row that was read has every field of the body as received: there was nothing to write. */
+function hasAll(request: KeptRequest, { query }: Read): boolean {
+  const fields = fieldsOf(request);
+  const had = leavesOf(foundRows(query));
+  return (
+    fields.length > 0 &&
+    fields.every(({ name, value }) =>
+      had.some(
+        (leaf) => sameName(leaf.name) === sameName(name) && changeOf(value, leaf.value, true) === null,
+      ),
+    )
+  );
+}
+
+function asksForOne({ read, query }: Read, ids: ReadonlySet<string | null>): boolean {
+  const given = (read.where ?? []).flatMap((one) => textsIn(one, query));
+  const bound = query.bindings.flatMap(({ value }) => textOf(value) ?? []);
+  return [...given, ...bound].some((text) => ids.has(text));
+}
+
+const nothingWritten: Rule<Needs<'database' | 'request', 'cache' | 'http_client' | 'jobs' | 'routing'>> = {
+  name: 'nothing-written',
+  needs: ['database', 'request'],
+  labels: ['nothing written'],
+  why: 'A PUT, PATCH or DELETE answered with a success, called no other service and added no job. It only read the row of its address; or its only write is an insert that added no row, and the response repeats the received values.',
+  fix: 'Check that the change is saved: call `save()`, or await the UPDATE or DELETE. Sequelize sees no change inside of a JSON column (`changed("settings", true)`). `on conflict do nothing` changes no row: use `on conflict (…) do update set …`.',
+  find(kept, { method, status }) {
+    const { database, request, routing } = kept;
+    if (!CHANGES.has(method) || !isSuccess(status)) return [];
+    if (database.queries.some(({ error }) => error !== null)) return [];
+    if (database.unkept !== undefined || mayChangeElsewhere(kept)) return [];
+    const writes = database.queries.filter((query) => kindOf(database, query) === 'write');
+    if (writes.some(({ rows }) => rows !== 0)) return [];
+    if (writes.length > 0) {
+      const ignored = ignoredInsert(request, database);
+      if (ignored === null) return [];
+      const { one, fields } = ignored;
+      const how = excerpt(LEAVES_AS_IS.exec(sqlOf(database, one.query))?.[0] ?? '', 60).toLowerCase();
+      const names = listOf(fields.map(({ name }) => name));
+      const sentence = `${labelOf(database, one.query)} (${how}) added 0 rows, and nothing else was written, but this request answered ${status} with ${names} as received: the row that is there keeps its values`;
+      return [draftAt(one, sentence, 'bad')];
+    }
+    const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
+    const read = readsOf(database).find((one) => one.query.rows !== 0 && asksForOne(one, ids));
+    if (read === undefined || hasAll(request, read)) return [];
+    const repeated = listOf(repeatedFields(request).map(({ name }) => name));
+    const what = repeated === '' ? '' : ` with ${repeated} as received`;
+    const sentence = `${method} answered ${status}${what}, but no statement wrote anything: only reads ran, such as ${labelOf(database, read.query)}`;
+    const place = routing?.route?.source ?? read.query.caller;
+    return [{ ...draftAt(read, sentence, 'warn'), place }];
+  },
+};
+
+export const lostRules: readonly Rule[] = [fieldLost, membersLost, nothingWritten];
