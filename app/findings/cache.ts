@@ -313,6 +313,46 @@ const cacheKeyJoined: Rule<Needs<'cache' | 'request'>> = {
   },
 };
 
+/** Without the part that two versions of one address differ in. */
+function segmentsOf(url: string): string[] {
+  return (url.split('?', 1)[0] ?? '').split('/').filter((part) => part !== '' && !/^v\d+$/i.test(part));
+}
+
+/** The end that the paths of both have in common, and nothing before it. */
+function commonEnd(url: string, other: string): string | null {
+  const [own, others] = [segmentsOf(url).reverse(), segmentsOf(other).reverse()];
+  const same = own.findIndex((part, at) => part !== others[at]);
+  return same < 1 || others[same] === undefined ? null : `/${own.slice(0, same).reverse().join('/')}`;
+}
+
+/** The read whose text is the response; -1: there is none. */
+function sentFrom({ cache, request }: Needs<'cache' | 'request'>): number {
+  const { length: sent } = request.response?.text ?? '';
+  return cache.items.findIndex(
+    ({ command, hits, length, key }) =>
+      command === 'GET' && hits === 1 && key !== null && sent > 0 && length === sent,
+  );
+}
+
+const cacheKeyOfTwo: Rule<Needs<'cache' | 'request'>> = {
+  name: 'cache-key-of-two',
+  needs: ['cache', 'request'],
+  labels: ['key of two routes'],
+  why: 'The whole response came from a key of Redis that a request to another route had stored. The key has only the end of the address, which both routes have in common.',
+  fix: 'Put the whole address into the key: `req.originalUrl`. In a router that is mounted with `app.use(path, router)`, `req.url` has no mount path.',
+  relates: (kept) => sentFrom(kept) !== -1,
+  find(kept, { url }, { siblings }) {
+    const index = sentFrom(kept);
+    const { key = null, caller: place } = kept.cache.items[index] ?? {};
+    if (key === null) return [];
+    const storer = siblings.find((one) => storedIn(one.kept, key) !== undefined);
+    const end = storer === undefined ? null : commonEnd(url, storer.head.url);
+    if (storer === undefined || end === null || !key.endsWith(end)) return [];
+    const sentence = `The response came from the key ${excerpt(key, 60)}, which ${requestText(storer.head)} had stored: the key has only the end of both addresses, ${excerpt(end, 60)}`;
+    return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];
+  },
+};
+
 interface Overdue {
   take: Command;
   release: Command;
@@ -434,6 +474,7 @@ export const cacheRules: readonly Rule[] = [
   cacheLargeReply,
   cacheLostUpdate,
   cacheKeyJoined,
+  cacheKeyOfTwo,
   lockExpired,
   sessionNotSaved,
   emptyHash,

@@ -69,23 +69,27 @@ const jobIgnored: Rule<Needs<'jobs'>> = {
   name: 'job-ignored',
   needs: ['jobs'],
   labels: ['job ignored'],
-  why: 'The job has an id that the application chose (`jobId`), and a job with that id and other data was added to the queue before. BullMQ adds none while one of that id is stored; without `removeOnComplete: true`, done jobs are.',
+  why: 'The job has an id that the application chose (`jobId`), and a job with that id was added to the queue before. BullMQ adds none while one of that id is stored; without `removeOnComplete: true`, done jobs are.',
   fix: 'Give each job an id of its own, such as that of the row that it is about. If the id is meant to drop repetitions, remove done jobs (`removeOnComplete: true`).',
   compares: ({ jobs: { items } }) => items.some(isKept),
   find({ jobs: { items } }, _head, { earlier }) {
     return items.flatMap((job, index): FindingDraft[] => {
       if (!isKept(job)) return [];
       const former = formerOf(job, items.slice(0, index), earlier);
-      const difference = former === undefined ? null : differenceOf(job, former.job);
-      if (former === undefined || difference === null) return [];
-      const { path, own, other } = difference;
+      if (former === undefined) return [];
       const who =
         former.token === null
           ? 'an earlier one of this request'
           : `one of an earlier request (${former.token})`;
+      const same = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of ${who}`;
+      const ignored = 'BullMQ ignores it while that one is stored, waiting or done';
+      const common = { anchor: `j${index + 1}`, place: job.caller };
+      const difference = differenceOf(job, former.job);
+      if (difference === null) return [{ ...common, severity: 'info', sentence: `${same}: ${ignored}` }];
+      const { path, own, other } = difference;
       const data = `${excerpt(path, 40)} ${excerpt(own, 40)}, not ${excerpt(other, 40)}`;
-      const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of ${who}, but other data (${data}): BullMQ ignores it while that one is stored, waiting or done`;
-      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${index + 1}`, place: job.caller }];
+      const sentence = `${same}, but other data (${data}): ${ignored}`;
+      return [{ ...common, broke: 'unseen', severity: 'bad', sentence }];
     });
   },
 };

@@ -229,11 +229,27 @@ function roundedOnTheWay({ database, http_client: client, request }: WithCalls):
   });
 }
 
+/** A statement looked for an id that was received as JavaScript prints a rounded number, and found no row. */
+function roundedBefore(database: Database, request: KeptRequest): FindingDraft[] {
+  const rounded = receivedFields(request).flatMap(({ name, value }) => {
+    const digits = String(value);
+    const isLong = /^\d{18,20}$/.test(digits) && ID.test(name);
+    return isLong && String(Number(digits)) === digits ? [{ name, digits }] : [];
+  });
+  return readsOf(database).flatMap((one): FindingDraft[] => {
+    if (one.read.verb !== 'select' || one.query.rows !== 0) return [];
+    const id = rounded.find(({ digits }) => one.query.bindings.some(({ value }) => textOf(value) === digits));
+    if (id === undefined) return [];
+    const sentence = `${labelOf(database, one.query)} found no row for ${excerpt(id.name, 40)} ${id.digits}, which ends as JavaScript prints a number above 2^53: whoever made this address had read the id as a number`;
+    return [draftAt(one, sentence, 'warn')];
+  });
+}
+
 const digitsLost: Rule<WithCalls> = {
   name: 'digits-lost',
   needs: ['request'],
   labels: ['digits lost'],
-  why: 'A statement got an id above 2^53 as a number. Or a call responded with one, and later steps have the nearest number instead. Or the response has ids of 18 digits or more that end in zeros, as JavaScript prints such numbers.',
+  why: 'An id above 2^53 was a number of JavaScript. A statement got it, or a call responded with one that later steps have rounded. Or ids of 18 digits or more that were received or sent end in zeros, as JavaScript prints them.',
   fix: 'Keep long ids as text from where they come: `supportBigNumbers` of `mysql2`, `bigint` as text in `pg` (its default), or a JSON parser that reads long numbers as BigInt (`json-bigint`).',
   find(kept) {
     const { request, database, http_client: client, routing } = kept;
@@ -247,7 +263,8 @@ const digitsLost: Rule<WithCalls> = {
     }
     const ids = roundedIds(request);
     const [first] = ids;
-    if (first === undefined) return roundedOnTheWay(kept);
+    if (first === undefined)
+      return [...roundedOnTheWay(kept), ...(database === undefined ? [] : roundedBefore(database, request))];
     const calls = client?.calls ?? [];
     const found = calls.findIndex(({ responseBody }) =>
       longIdsIn(responseBody?.text ?? '').some(

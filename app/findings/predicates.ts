@@ -134,11 +134,14 @@ function nullableList(sql: string): { column: string; table: string; isTree: boo
   return isKept ? null : { column, table, isTree };
 }
 
+/** A list that gets shorter row by row ends with one. */
+const FEWEST_BEFORE = 2;
+
 const notInNull: Rule<Needs<'database'>> = {
   name: 'not-in-null',
   needs: ['database'],
   labels: ['NOT IN'],
-  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route. A subselect of another table is only worth a note.',
+  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route; or the request before found several. A subselect of another table is only worth a note.',
   fix: 'Use `not exists (select 1 from … where …)`, or exclude NULL in the subselect (`where parent_id is not null`).',
   compares: ({ database }) =>
     database.queries.some((query) => query.rows === 0 && nullableList(plainSql(database, query)) !== null),
@@ -154,8 +157,15 @@ const notInNull: Rule<Needs<'database'>> = {
         );
       });
       const { column, table, isTree } = list;
-      if (before.some(({ rows }) => rows !== 0) || (isTree && before.length === 0)) return [];
-      const others = before.length === 0 ? '' : `, nor did ${count(before.length, 'earlier request')}`;
+      const [latest] = before;
+      const found = before.some(({ rows }) => rows !== 0);
+      if (isTree ? found || before.length === 0 : found && (latest?.rows ?? 0) < FEWEST_BEFORE) return [];
+      const others =
+        latest === undefined
+          ? ''
+          : found
+            ? `, where the request before found ${count(latest.rows ?? 0)}`
+            : `, nor did ${count(before.length, 'earlier request')}`;
       const example = isTree
         ? `its subselect has NULL, such as the ${column} of a row without a parent`
         : `${column} is NULL in one row of ${table}`;

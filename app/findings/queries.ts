@@ -206,12 +206,12 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception'>> = {
     const isHandled = (query: Query, index: number): boolean =>
       unawaited.has(index) ||
       isPoolRefusal(database, query) ||
+      isExpected(database, index, status) ||
       ((status ?? 0) < 500 && isUndone(database, index));
     const handled = queries.filter((query, at) => query.error !== null && isHandled(query, at)).length;
     const failed = totals.failed - handled;
     if (failed === 0) return [];
     const index = queries.findIndex((query, at) => query.error !== null && !isHandled(query, at));
-    if (failed === 1 && isExpected(database, index, status)) return [];
     const query = queries[index];
     if (query === undefined) {
       const sentence = `${count(failed, 'statement')} failed past the recording limit`;

@@ -167,4 +167,44 @@ const stepTwice: Rule<Needs<'database'>> = {
   },
 };
 
-export const writeRules: readonly Rule[] = [refusedButWritten, fieldsEmptied, rowReplaced, stepTwice];
+/** What an INSERT does with a row that is there already: the assignments. */
+const UPSERT =
+  /^insert into (?:\w+\.)?(\w+)(?: as (\w+))?.* on (?:conflict .*?do|duplicate key) update (?:set )?(.*?)(?: where .*| returning .*)?;?$/i;
+const GIVEN_ITSELF = /^(\w+) ?= ?(?:(\w+)\.)?\1$/i;
+/** They are meant to stay as they are. */
+const OF_BIRTH = /^(?:created|inserted|registered|added|first)|^(?:id|uuid)$/i;
+
+/** Columns that are set to what the row has already. */
+function setToItself(sql: string): string[] {
+  const [, table = '', alias = table, sets = ''] = UPSERT.exec(sql) ?? [];
+  return sets.split(/ ?, ?/).flatMap((set) => {
+    const [, column, of = alias] = GIVEN_ITSELF.exec(set) ?? [];
+    const isOld = of.toLowerCase() === alias.toLowerCase() || of.toLowerCase() === table.toLowerCase();
+    return column === undefined || !isOld || OF_BIRTH.test(column) ? [] : [column];
+  });
+}
+
+const upsertKeeps: Rule<Needs<'database'>> = {
+  name: 'upsert-keeps',
+  needs: ['database'],
+  labels: ['upsert changes nothing'],
+  why: 'An INSERT with ON CONFLICT or ON DUPLICATE KEY UPDATE sets two or more columns to their own values in the row that is there. Columns such as `created_at` are ignored.',
+  fix: "Take the new value: `set price = excluded.price` in PostgreSQL and SQLite, `price = values(price)` in MySQL. In Drizzle that is `sql.raw('excluded.price')`, not the column.",
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const columns = one.read.verb === 'insert' ? setToItself(plainSql(database, one.query)) : [];
+      if (columns.length < FEWEST) return [];
+      const names = listOf(columns.map((column) => excerpt(column, 40)));
+      const sentence = `${labelOf(database, one.query)} sets ${names} of a row that is there to their own values, so it keeps the old ones`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+export const writeRules: readonly Rule[] = [
+  refusedButWritten,
+  fieldsEmptied,
+  rowReplaced,
+  stepTwice,
+  upsertKeeps,
+];

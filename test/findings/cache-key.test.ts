@@ -57,6 +57,15 @@ describe('findings about keys of a cache', () => {
       const { theme = 'light', language = null } = await redis.hgetall(`preferences:${req.params.id}`);
       res.json({ theme, language });
     });
+    for (const kind of ['stores', 'suppliers'])
+      for (const key of ['mounted', 'whole'] as const)
+        app.use(`/${key}/${kind}`, async (req, res) => {
+          const name = `response:${key === 'whole' ? req.originalUrl : req.url}`;
+          const found = await redis.get(name);
+          if (found !== null) return res.type('json').send(found);
+          await redis.set(name, JSON.stringify({ kind, url: req.url }), 'EX', 60);
+          return res.json({ kind, url: req.url });
+        });
     app.get('/carts/:id', async (req, res) => res.json(await redis.hgetall(`cart:${req.params.id}`)));
   });
   before(async () => {
@@ -87,6 +96,18 @@ describe('findings about keys of a cache', () => {
       await ask(first);
       expect((await ask(second)).of('answer-of-another'), second).to.deep.equal([]);
     }
+  });
+
+  it('name a response that another route had stored under the end of its address', async () => {
+    await ask('/mounted/stores/2');
+    const [finding] = (await ask('/mounted/suppliers/2')).of('cache-key-of-two');
+    expect(finding?.sentence).to.match(
+      /^The response came from the key response:\/2, which GET \/mounted\/stores\S* \(\w+\) had stored: the key has only the end of both addresses, \/2$/,
+    );
+    expect(finding).to.include({ panel: 'cache', anchor: 'k1', severity: 'bad', broke: 'response' });
+    expect((await ask('/mounted/stores/2')).of('cache-key-of-two'), 'its own').to.deep.equal([]);
+    await ask('/whole/stores/2');
+    expect((await ask('/whole/suppliers/2')).of('cache-key-of-two')).to.deep.equal([]);
   });
 
   it('name two numbers that a key has without a separator', async () => {

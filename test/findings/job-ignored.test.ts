@@ -60,8 +60,17 @@ describe('finding job-ignored', () => {
     expect((await post('/many/7')).of('job-ignored')).to.have.length(1);
   });
 
-  it('ignores ids of their own, the same data, and jobs that are removed', async () => {
-    for (const kind of ['no-id', 'own', 'same', 'removed', 'few', 'aged']) {
+  it('notes it where both have the same data', async () => {
+    const first = await post('/same/7');
+    const [finding] = (await post('/same/7')).of('job-ignored');
+    expect(finding).to.include({
+      severity: 'info',
+      sentence: `The job mails/invoice has the id same of one of an earlier request (${first.profile.token}): BullMQ ignores it while that one is stored, waiting or done`,
+    });
+  });
+
+  it('ignores ids of their own, and jobs that are removed', async () => {
+    for (const kind of ['no-id', 'own', 'removed', 'few', 'aged']) {
       await post(`/${kind}/7`);
       expect((await post(`/${kind}/7`)).of('job-ignored'), kind).to.deep.equal([]);
     }

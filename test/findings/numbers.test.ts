@@ -105,6 +105,18 @@ describe('findings from numbers', () => {
       'select … from posts got a number above 2^53 for id: a JavaScript number can’t hold its last digits',
     ]);
     expect(sentences('digits-lost', {}, { database: database('1871240935127654401') })).to.deep.equal([]);
+    const asked = (id: string, rows = 0) =>
+      sentences(
+        'digits-lost',
+        { params: { id } },
+        { database: keptQueries({ sql: 'select * from posts where id = $1', bindings: { id }, rows }) },
+      );
+    expect(asked('915013950209306600')).to.deep.equal([
+      'select … from posts found no row for id 915013950209306600, which ends as JavaScript prints a number above 2^53: whoever made this address had read the id as a number',
+    ]);
+    expect(asked('915013950209306600', 1), 'it is there').to.deep.equal([]);
+    expect(asked('915013950209306613')).to.deep.equal([]);
+    expect(asked('4711')).to.deep.equal([]);
   });
 
   it('a negative number that a comparison of texts let through', () => {

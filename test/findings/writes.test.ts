@@ -46,6 +46,33 @@ describe('findings from what was written', () => {
       expect(refused({ sql }, missed), sql).to.deep.equal([]);
   });
 
+  it('an upsert that keeps the values of the row that is there', () => {
+    const kept = (sets: string, end = '') =>
+      found('upsert-keeps', [
+        { sql: `insert into "prices" ("sku", "title", "cents") values ($1, $2, $3) on ${sets}${end}` },
+      ]);
+    const sentence =
+      'insert into prices sets title and cents of a row that is there to their own values, so it keeps the old ones';
+    const conflict = 'conflict ("prices"."sku") do update set';
+    for (const sets of [
+      `${conflict} "title" = "prices"."title", "cents" = "prices"."cents"`,
+      `${conflict} title = title, cents = prices.cents, updated_at = $4`,
+      'duplicate key update title = title, cents = cents',
+    ]) {
+      expect(kept(sets), sets).to.deep.equal([sentence]);
+      expect(kept(sets, ' returning *'), sets).to.deep.equal([sentence]);
+    }
+    for (const sets of [
+      `${conflict} "title" = excluded."title", "cents" = excluded."cents"`,
+      `${conflict} title = excluded.title, cents = prices.cents`,
+      `${conflict} created_at = prices.created_at, created_by = prices.created_by`,
+      'duplicate key update title = values(title), cents = values(cents)',
+      'duplicate key update sku = sku',
+      'conflict do nothing',
+    ])
+      expect(kept(sets), sets).to.deep.equal([]);
+  });
+
   it('a row that REPLACE deleted', () => {
     const sql = 'REPLACE INTO hives (id, yard) VALUES (?, ?)';
     const replaced = (query: Partial<AskedQuery>) =>
