@@ -61,13 +61,14 @@ const LINE_MARK = /^(?:[-+=#]+|\d+[.)])$/;
 export function prose(sentence: string): string {
   return line(sentence, 2000)
     .split(' ')
-    .map((word) => {
+    .map((word, at) => {
       // Brackets, quotes and punctuation around a place or an address are not part of it; those of a call are.
       const [, open = '', inner = '', after = ''] = /^([(“]*)(.*?)([”,;:.)]*)$/.exec(word) ?? [];
       const isCall = inner.includes('(') && after.startsWith(')');
       const linked = isCall ? `${inner})` : inner;
       if (LINKED.test(linked)) return open + span(linked) + after.slice(isCall ? 1 : 0);
-      return LINE_MARK.test(word) ? word.replace(/(?=.$)/, '\\') : word.replace(MARKS, '\\$&');
+      if (at === 0 && LINE_MARK.test(word)) return word.replace(/(?=.$)/, '\\');
+      return word.replace(MARKS, '\\$&');
     })
     .join(' ');
 }

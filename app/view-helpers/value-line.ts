@@ -61,7 +61,8 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     const isAlike = isFolded && items.every((item) => JSON.stringify(item) === JSON.stringify(first));
     const most = isOfValues ? MOST_ITEMS : isAlike ? 1 : MOST_OBJECTS;
     const shown = isFolded ? items.slice(0, most) : items;
-    push('', isFolded && !isOfValues ? `[${items.length} × ` : '[');
+    const many = isAlike ? `${items.length} × ` : `${items.length} items: `;
+    push('', isFolded && !isOfValues && items.length > 1 ? `[${many}` : '[');
     shown.forEach((item, at) => {
       if (isFull()) return;
       if (at > 0) push('', ', ');

@@ -89,7 +89,7 @@ describe('how a request differs from others of its route', () => {
     };
     expect(textOf(request({}), request({ sql: ['insert into a values (1)'] }))).to.match(/^It did less/);
     expect(textOf(request({}), request({ sql: ['select 1 from a'] }))).to.equal(
-      '1 check found nothing. Whether the values below are right, they do not know.',
+      '1 check found nothing. They can’t tell whether the values below are right.',
     );
   });
 

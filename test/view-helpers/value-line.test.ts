@@ -8,14 +8,14 @@ describe('a value in one line', () => {
   it('shows the objects of a list that differ', () => {
     const of = (title: string, speaker: string) => ({ title, speaker: { name: speaker }, tags: [1] });
     expect(shape({ events: [of('SQL', 'Ann'), of('CSS', 'Bo')] })).to.equal(
-      '{ events: [2 × { title: "SQL", speaker: { name: "Ann" }, tags: [1] }, { title: "CSS", speaker: { name: "Bo" }, tags: [1] }] }',
+      '{ events: [2 items: { title: "SQL", speaker: { name: "Ann" }, tags: [1] }, { title: "CSS", speaker: { name: "Bo" }, tags: [1] }] }',
     );
     expect(shape([{ id: 1 }, { id: 1 }, { id: 1 }])).to.equal('[3 × { id: 1 }]');
   });
 
   it('shows five of them at most, and no more characters than it may', () => {
     const many = Array.from({ length: 9 }, (_, id) => ({ id }));
-    expect(shape(many)).to.equal('[9 × { id: 0 }, { id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, …]');
+    expect(shape(many)).to.equal('[9 items: { id: 0 }, { id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, …]');
     expect(shape(many, 30)).to.have.length.below(40);
   });
 });

@@ -60,7 +60,7 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
     heading(2, 'Findings'),
     items.join('\n'),
     left > 0 ? `${count(left, 'more finding')} not stored.` : '',
-    texts.length === 0 ? '' : blocks(['Why they are flagged, and how to fix them:', texts.join('\n')]),
+    texts.length === 0 ? '' : blocks(['Why this is flagged, and how to fix it:', texts.join('\n')]),
     ...findings.flatMap(({ label, place, code: fixCode }) => {
       if (fixCode === undefined) return [];
       const at = place === undefined ? '' : `, ${code(place)}`;

@@ -55,7 +55,7 @@ export function verdictOf(
   const number = count(checked.length, 'check');
   const nothing =
     reasons.length + changes.length === 0
-      ? `${number} found nothing. Whether the values below are right, they do not know.`
+      ? `${number} found nothing. They can’t tell whether the values below are right.`
       : `${number} found nothing else.`;
   return { text: [...reasons, checked.length === 0 ? 'No finding.' : nothing].join(' '), checked };
 }
