@@ -3,7 +3,7 @@
  * The result is bounded in size and time, also for hostile values. Never throws.
  */
 import { performance } from 'node:perf_hooks';
-import { isAbsolute, relative, sep } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { truncateText } from '../profiler/record/plain.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import {
@@ -63,7 +63,11 @@ const SOURCE_BUDGET_MS = 60;
 /** Files whose place is remembered: the same ones are in nearly every stack. */
 const MOST_FILES = 300;
 
-type KnownFile = Pick<ThrownFrame, 'kind' | 'package'> & { path: string };
+/** `isEvaluated`: its lines are those of the code that webpack made of it. */
+type KnownFile = Pick<ThrownFrame, 'kind' | 'package'> & { path: string; isEvaluated?: true };
+
+/** A module that webpack evaluates, as Next.js does in development: its layer, and its path in the folder of the application. */
+const WEBPACK = /^webpack-internal:\/\/\/(?:\([\w-]+\)\/)?\.\/([^?]+)$/;
 
 interface Budget {
   links: number;
@@ -102,11 +106,22 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return isAbsolute(location) && isOwn(location) && !isForeign ? 'own' : 'vendor';
   }
 
+  function evaluatedFile(location: string): KnownFile | null {
+    const path = WEBPACK.exec(location)?.[1];
+    const source = path === undefined ? null : resolve(root, path);
+    if (source === null || !isOwn(source) || files.changedAt(source) === null) return null;
+    return { path: shortPath(source), kind: 'own', package: null, isEvaluated: true };
+  }
+
   function fileOf(location: string): KnownFile {
     const known = knownFiles.get(location);
     if (known !== undefined) return known;
     const path = shortPath(location);
-    const file = { path, kind: kindOf(location, path), package: packageOf(location) };
+    const file = evaluatedFile(location) ?? {
+      path,
+      kind: kindOf(location, path),
+      package: packageOf(location),
+    };
     knownFiles.set(location, file);
     dropOldest(knownFiles, MOST_FILES);
     return file;
@@ -122,18 +137,19 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
   function locate(raw: RawFrame, budget: Budget, wantsSource: boolean): ThrownFrame {
     const file = raw.location === null ? null : fileOf(raw.location);
     const ran = file?.path ?? null;
+    const isWritten = file?.isEvaluated !== true;
     let frame: ThrownFrame = {
       function: raw.function === null ? null : truncateText(raw.function, 200),
       file: ran,
-      line: raw.line,
-      column: raw.column,
+      line: isWritten ? raw.line : null,
+      column: isWritten ? raw.column : null,
       kind: file?.kind ?? 'native',
       package: file?.package ?? null,
       async: raw.async,
       ranFrom: null,
       excerpt: null,
     };
-    if (frame.kind !== 'own' || raw.location === null || raw.line === null) return frame;
+    if (frame.kind !== 'own' || raw.location === null || raw.line === null || !isWritten) return frame;
     if (performance.now() > budget.deadline) return frame;
     const original = maps.original(raw.location, raw.line, raw.column ?? 1);
     if (original !== null) {

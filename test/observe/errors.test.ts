@@ -332,6 +332,21 @@ describe('frames', () => {
     ]);
   });
 
+  it('names the file of a module that webpack evaluated, without a line', () => {
+    const frames = framesOf([
+      'POST (webpack-internal:///(rsc)/./app/urls.ts:13:23)',
+      'load (webpack-internal:///./app/urls.ts:1:1)',
+      'POST (webpack-internal:///(rsc)/./app/absent.ts:13:23)',
+      'async run (webpack-internal:///(rsc)/../node_modules/next/loader.js?name=./app/urls.ts:1:1)',
+    ]);
+    expect(frames.map(({ file, line, kind }) => [file, line, kind])).to.deep.equal([
+      ['app/urls.ts', null, 'own'],
+      ['app/urls.ts', null, 'own'],
+      ['webpack-internal:///(rsc)/./app/absent.ts', 13, 'vendor'],
+      ['webpack-internal:///(rsc)/../node_modules/next/loader.js?name=./app/urls.ts', 1, 'vendor'],
+    ]);
+  });
+
   it('takes folders that are not the developer’s for foreign', () => {
     const describeForeign = describerOf(root, ['app/profiler/']);
     const [ours, theirs] = framesOf(

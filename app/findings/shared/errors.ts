@@ -36,9 +36,8 @@ export function isOfStatement(
 }
 
 export function loggedErrorPlace(exception: ExceptionData | undefined): string | null {
-  const { file = null, line = null } =
-    exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};
-  return file === null || line === null ? null : `${file}:${line}`;
+  const logged = exception?.errors.find(({ origin }) => origin === 'logged');
+  return logged === undefined ? null : lineOf(logged);
 }
 
 /** `file:line` where the error came from whose message a line has; null if none of the request has it. */
