@@ -69,7 +69,7 @@ const limitOfJoined: Rule<Needs<'database' | 'request'>> = {
   needs: ['database', 'request'],
   labels: ['short page'],
   why: 'A statement with a join and a LIMIT returned as many rows as the limit, and the response has them as fewer entries with lists.',
-  fix: 'Limit the entries before you join: a subselect with the LIMIT, or a second statement for the lists (`separate: true`; without `subQuery: false`).',
+  fix: 'Limit the entries before you join: a subselect with the LIMIT, or a second statement for the lists. In Sequelize that is `separate: true` without `subQuery: false`; in TypeORM, `take` instead of `limit`.',
   find({ database, request }) {
     const whole = parseBeginning(request.response?.text ?? '');
     return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {

@@ -44,7 +44,8 @@ function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
 interface Cause {
   text: string;
   place: string | null;
-  isUnknown?: true;
+  /** It may be what runs once, such as what a first visit loads or an engine compiles. */
+  mayBeOnce?: true;
 }
 
 interface Awaited {
@@ -162,7 +163,8 @@ function causeOf(
   const sampled = sampledIn(kept, block);
   if (sampled !== null) return sampled;
   const view = kept.views?.views.findLast((entry) => entry.durationMs !== null && covers(entry, block));
-  if (view !== undefined) return { text: `while rendering ${view.name.slice(0, 120)}`, place: view.caller };
+  if (view !== undefined)
+    return { text: `while rendering ${view.name.slice(0, 120)}`, place: view.caller, mayBeOnce: true };
   const layer = layerOf(kept, block);
   if (layer !== undefined)
     return {
@@ -184,7 +186,7 @@ function causeOf(
       typeof caller === 'string' && atMs > block.startMs && atMs < block.startMs + block.durationMs,
   );
   return line === undefined
-    ? { text: `by this request or ${others}`, place: null, isUnknown: true }
+    ? { text: `by this request or ${others}`, place: null, mayBeOnce: true }
     : { text: 'possibly by this request: it logged during that time', place: line.caller ?? null };
 }
 
@@ -192,7 +194,7 @@ function blockedMs({ blocks }: Kept['runtime']): number {
   return blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
-/** At least half of the route's other requests were blocked, too: code that runs once, such as what a first visit loads, is no fault. */
+/** At least half of the route's other requests were blocked, too. */
 function isUsual(earlier: readonly OtherRequest[]): boolean {
   const blocked = earlier.filter(({ kept }) => {
     const runtime = kept.runtime;
@@ -233,7 +235,7 @@ export const eventLoopBlocked: Rule<Given> = {
     const longest = blocks[at];
     if (longest === undefined) return [];
     const cause = causeOf(kept, longest, head, from.overlapping);
-    if (cause === null || (cause.isUnknown === true && !isUsual(from.earlier))) return [];
+    if (cause === null || (cause.mayBeOnce === true && !isUsual(from.earlier))) return [];
     const whole = head.durationMs === null ? '' : ` of ${duration(head.durationMs)}`;
     const cpu = isWaiting(longest)
       ? `, which used only ${duration(longest.cpuMs ?? 0)} of CPU: a synchronous wait (file, child process), or a busy machine`

@@ -233,15 +233,27 @@ function heaviest(
   return most === undefined || most.ms < pageMs / 2 ? null : most;
 }
 
+/** Engines compile a view when it is first rendered, which takes about a tenth of a second. */
+const FIRST_MS = 400;
+
+function mayBeFirst(durationMs: number): boolean {
+  return durationMs >= LONG_MS && durationMs < FIRST_MS;
+}
+
 const slowView: Rule<Needs<'views'>> = {
   name: 'slow-view',
   needs: ['views'],
   labels: ['slow view'],
-  why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS, Handlebars and Eta each partial is timed too.',
+  why: 'Rendering took 100 ms from `render` to its callback (400 ms if no earlier request rendered the view), or half of a request that took three times as long as its route usually does. Each partial of EJS, Handlebars and Eta is timed too.',
   fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
+  compares: ({ views: { views } }) => views.some(({ durationMs }) => mayBeFirst(durationMs ?? 0)),
   find({ views: { views } }, { durationMs: wholeMs }, from) {
+    const known = new Set(
+      from.earlier.flatMap(({ kept }) => (kept.views?.views ?? []).map(({ name }) => name)),
+    );
     return views.flatMap(({ name, depth, startMs, durationMs, caller }, index) => {
       if (depth !== 0 || durationMs === null) return [];
+      if (mayBeFirst(durationMs) && !known.has(name)) return [];
       const length = lengthOf(durationMs, wholeMs, from);
       if (length === null) return [];
       // What else owned its time has findings of its own.

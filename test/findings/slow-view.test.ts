@@ -3,6 +3,8 @@ import ejs from 'ejs';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { timeRules } from '../../app/findings/time.ts';
+import { besideOf } from '../support/beside.ts';
 import { timeOf } from '../support/time-of.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 
@@ -46,6 +48,21 @@ describe('finding slow-view', () => {
       /^page took \d+\.\d+ m?s \(<?\d+ % of the request\) to render, \d+\.\d+ m?s of it in 3 × row(\.ejs)?$/,
     );
     expect(finding?.place).to.match(/slow-view\.test\.ts:\d+$/);
+  });
+
+  it('ignores the first rendering, for which the engine compiles it', () => {
+    const found = (durationMs: number, ...earlier: string[]) => {
+      const view = { name: 'page', depth: 0, parent: null, startMs: 0, durationMs, caller: 'a.ts:1' };
+      const kept = { views: { views: [view] } };
+      const others = earlier.map((name) => ({ head: {}, kept: { views: { views: [{ ...view, name }] } } }));
+      const beside = besideOf([{ kind: 'view', startMs: 0, durationMs }], { totalMs: durationMs });
+      const rule = timeRules.find(({ name }) => name === 'slow-view');
+      return rule?.find(kept, { durationMs } as never, { ...beside, earlier: others as never });
+    };
+    expect(found(150)).to.deep.equal([]);
+    expect(found(150, 'list')).to.deep.equal([]);
+    expect(found(150, 'list', 'page')).to.have.length(1);
+    expect(found(450)).to.have.length(1);
   });
 
   it('ignores a quick page in a slow handler', async () => {

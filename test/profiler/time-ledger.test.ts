@@ -74,6 +74,12 @@ describe('the ledger of time', () => {
     expect(owners([HANDLER, span('db', 5, 60), span('view', 10, 50)])).to.include('view 10–60');
   });
 
+  it('counts a template that is rendered at once for the template, though its end is told a tick later', () => {
+    const handler = span('app', 0, 61, { isLayer: true, ranMs: 60 });
+    expect(owners([handler, span('view', 10, 50.4)])).to.include('view 10–60.4');
+    expect(owners([handler, span('view', 10, 80)])).to.include('app 0–60');
+  });
+
   it('tells the waits for a connection, a socket and a lock apart', () => {
     const call = span('out', 40, 30, { parts: [
       { kind: 'socket', startMs: 40, durationMs: 10 }, { kind: 'out', startMs: 50, durationMs: 20 },

@@ -62,6 +62,8 @@ const BODY_READERS = /^(?:json|urlencoded|text|raw)Parser$|^multerMiddleware$/;
 export const BUSY = 'unaccounted: the event loop was busy';
 /** Shorter overlaps change no number on a page. */
 const SHORTEST_OVERLAP = 0.05;
+/** Express calls back one tick after an engine has rendered, when the handler has returned. */
+const CALLED_BACK = 1;
 /** Whatever runs meanwhile is inside of it. */
 const OWN_CODE: readonly SpanKind[] = ['app', 'middleware'];
 
@@ -123,7 +125,8 @@ function piecesOf(spans: readonly SpanDraft[]): Piece[] {
     if (OUTSIDE.includes(kind) || kind === 'sending') return [];
     if (isLayer === true)
       return ranMs === undefined ? [] : [{ kind, span, startMs, durationMs: ranMs, isRunning: true }];
-    const isRunning = global !== true && (ranMs !== undefined || isWithin(startMs, endOf(span)));
+    const endMs = endOf(span) - (kind === 'view' ? CALLED_BACK : 0);
+    const isRunning = global !== true && (ranMs !== undefined || isWithin(startMs, endMs));
     const parts = span.parts ?? span.pieces?.map((piece) => ({ kind, ...piece })) ?? [span];
     return parts.map((part) => ({ kind: part.kind, span, startMs: part.startMs, durationMs: part.durationMs, isRunning })); // prettier-ignore
   });
