@@ -3,7 +3,7 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { coveredMs, pick } from '../panels/shared/rows.ts';
+import { coveredMs, pick, totalMs } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
@@ -20,6 +20,7 @@ import {
 } from './shared/calls.ts';
 import { type Call, type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import { kindOf } from './shared/queries.ts';
+import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
 import {
   brokeBy,
@@ -72,41 +73,15 @@ const manyCalls: Rule<Needs<'http_client'>> = {
   },
 };
 
-const SIGNIFICANT_HEADERS = new Set([
-  'authorization',
-  'cookie',
-  'accept',
-  'accept-language',
-  'range',
-  'x-api-key',
-]);
+const SIGNIFICANT_HEADERS = /^(?:authorization|cookie|accept|accept-language|range|x-api-key)$/i;
 
 /** Equal masked values have equal marks. */
-function keyOf({ method, url, requestHeaders }: Call): string {
+function keyOf({ method, url, requestHeaders, error, status }: Call): string | null {
+  if (error !== null || (status ?? 0) >= 400) return null;
   const headers = requestHeaders
-    .filter(({ name }) => SIGNIFICANT_HEADERS.has(name.toLowerCase()))
+    .filter(({ name }) => SIGNIFICANT_HEADERS.test(name))
     .map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
   return [method, url, ...headers].join('\n');
-}
-
-function repeatedIn(calls: readonly Call[]): number[][] {
-  const latest = new Map<string, { members: number[]; writes: number }>();
-  const all: number[][] = [];
-  let writes = 0;
-  calls.forEach((call, index) => {
-    if (!isReading(call)) writes++;
-    else if (call.error === null && (call.status ?? 0) < 400) {
-      const key = keyOf(call);
-      const run = latest.get(key);
-      if (run?.writes === writes) run.members.push(index);
-      else {
-        const started = { members: [index], writes };
-        latest.set(key, started);
-        all.push(started.members);
-      }
-    }
-  });
-  return all.filter(({ length }) => length > 1);
 }
 
 /** `same`: each got the same body, `other`: they differ; null if the bodies are unknown. */
@@ -124,7 +99,7 @@ const repeatedCall: Rule<Needs<'http_client'>> = {
   fix: 'Call once and pass the result on. If several places ask at the same time, share the promise or cache the result briefly.',
   find({ http_client: { calls } }, { durationMs: wholeMs }, from) {
     if (calls.length < 2) return [];
-    return repeatedIn(calls).flatMap((members) => {
+    return repeatsIn(calls, { isWrite: (call) => !isReading(call), keyOf }).flatMap((members) => {
       const of = pick(calls, members);
       const [first, second] = of;
       const responses = responsesOf(of);
@@ -151,8 +126,7 @@ function alikeIn(calls: readonly Call[]): number[][] {
     const { method, url, requestBody, error, status } = call;
     if (isReading(call) || error !== null || status === null || status >= 400) return;
     if (requestBody === undefined || requestBody.truncated || !requestBody.text) return;
-    const key = `${method} ${url}\n${requestBody.text}`;
-    alike.set(key, [...(alike.get(key) ?? []), index]);
+    addTo(alike, `${method} ${url}\n${requestBody.text}`, index);
   });
   return [...alike.values()].filter(({ length }) => length >= LEAST_ALIKE);
 }
@@ -499,9 +473,8 @@ export const sequentialCalls: Rule<Given> = {
     if (wholeMs === null || kept.http_client.calls.length === 0) return [];
     const { calls } = kept.http_client;
     return chainsIn(kept, url).flatMap((chain) => {
-      const times = chain.map(({ durationMs }) => durationMs);
-      const sum = times.reduce((total, ms) => total + ms, 0);
-      const costMs = sum - Math.max(...times);
+      const sum = totalMs(chain);
+      const costMs = sum - Math.max(...chain.map(({ durationMs }) => durationMs));
       const first = chain.find(({ call }) => call !== null);
       const call = calls[first?.call ?? -1];
       if (call === undefined || costMs < wholeMs * SAVED_SHARE) return [];

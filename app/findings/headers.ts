@@ -409,7 +409,7 @@ const streamBuffered: Rule<Needs<'request'>> = {
   labels: ['buffered stream'],
   why: 'The response is an event stream with a Content-Encoding, and was not sent in pieces, so a compressor buffers its events.',
   fix: 'Exclude event streams from compression (`Cache-Control: no-transform`, or its filter), or call `res.flush()` after each event.',
-  find({ request }, _profile) {
+  find({ request }) {
     const { response } = request;
     if (response === undefined || mediaType(response.contentType) !== 'text/event-stream') return [];
     if (response.isFlushed === true) return [];

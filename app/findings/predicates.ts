@@ -304,19 +304,8 @@ const LEFT_JOIN =
   /\bleft (?:outer )?join (?:\w+\.)?(\w+)(?: as)?(?: (?!on\b|using\b)(\w+))? (?:on|using)\b/gi;
 /** They are unknown for NULL. */
 const NEVER_NULL = new Set([
-  '=',
-  '<>',
-  '!=',
-  '<',
-  '>',
-  '<=',
-  '>=',
-  'like',
-  'ilike',
-  'in',
-  'not in',
-  'between',
-]);
+  '=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'in', 'not in', 'between',
+]); // prettier-ignore
 
 /** Columns that the text before FROM counts, or sums up with a value for none: rows without a match are wanted. */
 function wantsUnmatched(sql: string, alias: string): boolean {

@@ -1,4 +1,5 @@
 /** The process: blocks of its event loop, its end and its log lines. */
+import { totalMs } from '../panels/shared/rows.ts';
 import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/read/cpu-tree.ts';
@@ -190,15 +191,11 @@ function causeOf(
     : { text: 'possibly by this request: it logged during that time', place: line.caller ?? null };
 }
 
-function blockedMs({ blocks }: Kept['runtime']): number {
-  return blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
-}
-
 /** At least half of the route's other requests were blocked, too. */
 function isUsual(earlier: readonly OtherRequest[]): boolean {
   const blocked = earlier.filter(({ kept }) => {
     const runtime = kept.runtime;
-    return runtime !== undefined && blockedMs(runtime) >= BLOCKED_MS;
+    return runtime !== undefined && totalMs(runtime.blocks) >= BLOCKED_MS;
   });
   return blocked.length > 0 && blocked.length >= earlier.length / 2;
 }
@@ -218,11 +215,11 @@ export const eventLoopBlocked: Rule<Given> = {
   labels: ['loop blocked'],
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
-  compares: ({ runtime }) => blockedMs(runtime) >= BLOCKED_MS,
-  overlaps: ({ runtime }) => runtime.concurrent > 1 && blockedMs(runtime) >= BLOCKED_MS,
+  compares: ({ runtime }) => totalMs(runtime.blocks) >= BLOCKED_MS,
+  overlaps: ({ runtime }) => runtime.concurrent > 1 && totalMs(runtime.blocks) >= BLOCKED_MS,
   find(kept, head, from) {
     const { blocks, cpuUserMs, cpuSystemMs } = kept.runtime;
-    const allMs = blockedMs(kept.runtime);
+    const allMs = totalMs(kept.runtime.blocks);
     if (allMs < BLOCKED_MS) return [];
     // A garbage collection has a finding of its own.
     const ownMs = blocks.map((block) => block.durationMs - from.time.ownedMs(block, ['collection']));

@@ -32,13 +32,9 @@ import {
   oppositeOrder,
   refusedAfter,
 } from './shared/statement-failures.ts';
+import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
 import { bracketed, brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
-
-interface Run {
-  members: number[];
-  writes: number;
-}
 
 /** Reads that return something else each time or take a lock are repeated on purpose. */
 const VOLATILE =
@@ -52,29 +48,20 @@ function timesRan({ statements, queries }: Database): Uint16Array {
 }
 
 /** Identical reads, in runs that no write interrupts. A timer that the request started may run on after the response: it repeats nothing. */
-function repeatedIn(database: Database, endMs: number | null): Run[] {
-  const latest = new Map<string, Run>();
-  const all: Run[] = [];
+function repeatedIn(database: Database, endMs: number | null): number[][] {
   const times = timesRan(database);
-  let writes = 0;
-  database.queries.forEach((query, index) => {
-    const kind = kindOf(database, query);
-    if (kind === 'write') writes++;
-    if (kind !== 'read' || times[query.statement] === 1 || query.startMs > (endMs ?? Infinity)) return;
-    // A loop is reported as N+1.
-    if (query.error !== null || isLoop(database, query) || VOLATILE.test(sqlOf(database, query))) return;
-    // Two long values may be the same as far as they are recorded, and not be.
-    if (query.bindings.some(({ type }) => type === 'cut')) return;
-    const key = `${query.statement}\n${query.instance}\n${JSON.stringify(query.bindings)}`;
-    const run = latest.get(key);
-    if (run?.writes === writes) run.members.push(index);
-    else {
-      const started = { members: [index], writes };
-      latest.set(key, started);
-      all.push(started);
-    }
+  return repeatsIn(database.queries, {
+    isWrite: (query) => kindOf(database, query) === 'write',
+    keyOf(query) {
+      if (times[query.statement] === 1 || query.startMs > (endMs ?? Infinity)) return null;
+      if (kindOf(database, query) !== 'read' || query.error !== null) return null;
+      // A loop is reported as N+1.
+      if (isLoop(database, query) || VOLATILE.test(sqlOf(database, query))) return null;
+      // Two long values may be the same as far as they are recorded, and not be.
+      if (query.bindings.some(({ type }) => type === 'cut')) return null;
+      return `${query.statement}\n${query.instance}\n${JSON.stringify(query.bindings)}`;
+    },
   });
-  return all.filter(({ members }) => members.length > 1);
 }
 
 function isLoop({ groups }: Database, { group }: Query): boolean {
@@ -101,7 +88,7 @@ const repeatedStatement: Rule<Needs<'database', 'request'>> = {
     // An event stream asks again to see what has changed.
     if (mediaType(request?.response?.contentType ?? null) === 'text/event-stream') return [];
     if (queries.length < 2 || database.statements.length === queries.length) return [];
-    return repeatedIn(database, wholeMs).flatMap(({ members }) => {
+    return repeatedIn(database, wholeMs).flatMap((members) => {
       const of = pick(queries, members);
       const [first, second] = of;
       if (first === undefined || second === undefined || arePolls(of, from.time)) return [];

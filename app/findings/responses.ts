@@ -71,7 +71,7 @@ const nextAfterResponse: Rule<Needs<'request' | 'routing', 'exception'>> = {
   labels: ['next after response'],
   why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
   fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called without a response.',
-  find({ request, routing, exception }, _head) {
+  find({ request, routing, exception }) {
     const { headersAtMs = null, endedAtMs = headersAtMs, refused = [], nextFrom } = request.response ?? {};
     const last = routing.layers.at(-1);
     if (headersAtMs === null || endedAtMs === null || last === undefined) return [];

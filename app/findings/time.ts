@@ -3,7 +3,7 @@ import { type WastefulScan, wastefulScan } from '../panels/shared/wasteful-scan.
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
-import { pick } from '../panels/shared/rows.ts';
+import { pick, totalMs } from '../panels/shared/rows.ts';
 import type { Finding, FixCode } from '../profiler/read/finding.ts';
 import type { Profile, ProfileHead } from '../profiler/profile.ts';
 import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/read/query-plan.ts';
@@ -426,9 +426,8 @@ const sequentialAwaits: Rule<Given> = {
       if (first === undefined) return [];
       // The first statements on a new connection take longer, once.
       if (reads.some((read) => read.opened === true || read.first === true)) return [];
-      const times = reads.map(({ durationMs }) => durationMs ?? 0);
-      const sum = times.reduce((total, ms) => total + ms, 0);
-      const longest = Math.max(...times);
+      const sum = totalMs(reads);
+      const longest = Math.max(...reads.map(({ durationMs }) => durationMs ?? 0));
       const costMs = sum - longest;
       if (certainMs(costMs, beside.time) < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
       const from = labelOf(database, first);

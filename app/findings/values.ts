@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { addTo, groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
@@ -65,11 +65,11 @@ interface Past {
 }
 
 /** What earlier requests received for a field, and what the same kind of statement bound for it. */
-function pastOf(earlier: RuleBeside['earlier'], name: string, { read }: Read): Past[] {
+function pastOf(earlier: readonly OtherRequest[], name: string, { read }: Read): Past[] {
   return earlier.flatMap(({ head, kept: { request, database } }): Past[] => {
     if (request === undefined || database === undefined) return [];
-    const given = receivedFields(request as KeptRequest).find((one) => sameName(one.name) === sameName(name));
-    return readsOf(database as Database)
+    const given = receivedFields(request).find((one) => sameName(one.name) === sameName(name));
+    return readsOf(database)
       .filter((one) => one.read.verb === read.verb && one.read.table === read.table)
       .flatMap(({ query }) => query.bindings.filter((one) => sameName(one.name) === sameName(name)))
       .map(({ value }) => ({ token: head.token, given: given?.value, bound: value }));

@@ -1,6 +1,7 @@
 /** Why a statement failed: the kind of its error with the fix, and the order of locks in a deadlock. */
 import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-touched.ts';
 import type { Database, OtherRequest, Query } from './kept.ts';
+import { addTo } from '../../profiler/group-by.ts';
 import { sqlOf } from './queries.ts';
 import { excerpt } from './wording.ts';
 
@@ -93,8 +94,7 @@ function locksOf(database: Database): Map<string, Lock[]> {
     const row =
       query.transaction === null ? null : rowTouched(sqlOf(database, query), query.bindings, system);
     if (row === null || row.does === 'insert' || (!row.isLocking && /read|count/.test(row.does))) return;
-    const key = `${query.connection} ${query.transaction}`;
-    locks.set(key, [...(locks.get(key) ?? []), { row, query: index }]);
+    addTo(locks, `${query.connection} ${query.transaction}`, { row, query: index });
   });
   return locks;
 }
@@ -113,7 +113,8 @@ export function oppositeOrder(
   const wanted = own.find(({ query }) => database.queries[query] === failed);
   if (wanted === undefined) return '';
   for (const { head, kept } of overlapping) {
-    for (const theirs of locksOf((kept.database ?? { queries: [], statements: [] }) as Database).values()) {
+    const others = kept.database === undefined ? new Map<string, Lock[]>() : locksOf(kept.database);
+    for (const theirs of others.values()) {
       const at = theirs.findIndex(({ row }) => isSameRow(row, wanted.row));
       const held = own.find(
         ({ row, query }) =>

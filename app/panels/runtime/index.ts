@@ -5,17 +5,14 @@ import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { withRoundedTimes } from '../../profiler/record/recorded-facts.ts';
 import type { KeptRuntime, OwnTime, RuntimeData } from './data.ts';
 import { presentRuntime } from './present.ts';
+import { totalMs } from '../shared/rows.ts';
 import { outsideSpans, processSpans } from './spans.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 
 const BLOCKED_MS = 50;
 
-function sum(intervals: readonly { startMs: number; durationMs: number }[]): number {
-  return round(intervals.reduce((total, { durationMs }) => total + durationMs, 0));
-}
-
 function dataOf({ collected: kept }: RecordReader<KeptRuntime>): RuntimeData | null {
-  return kept === null ? null : { ...kept, totals: { blockedMs: sum(kept.blocks) } };
+  return kept === null ? null : { ...kept, totals: { blockedMs: round(totalMs(kept.blocks)) } };
 }
 
 /** What Hindsight did, added up by what it was; without what it does now. */

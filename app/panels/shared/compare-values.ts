@@ -2,6 +2,7 @@
  * The same field in three places: received, bound to a statement, sent. A pure function of what the panels of the request and the
  * database store. Masked values are compared by their marks, so only names may be said of them.
  */
+import { addTo } from '../../profiler/group-by.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import type { DatabaseQuery } from '../database/data.ts';
 import type { Response } from '../request/data.ts';
@@ -193,7 +194,7 @@ function receivedOf(request: ReceivedRecord): Received[] {
 
 function add<Item>(map: Map<string, Item[]>, name: string, item: Item): void {
   const key = sameName(name);
-  if (key !== '') map.set(key, [...(map.get(key) ?? []), item]);
+  if (key !== '') addTo(map, key, item);
 }
 
 function boundOf({

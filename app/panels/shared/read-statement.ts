@@ -5,7 +5,7 @@
 import type { Json } from '../../profiler/json.ts';
 import type { SqlToken } from './sql-tokens.ts';
 import { type Binding, indexesOf } from './sql-values.ts';
-import { significant } from './statements.ts';
+import { bare, significant } from './statements.ts';
 
 export type StatementValue =
   | { kind: 'bound'; index: number }
@@ -52,28 +52,10 @@ const CLAUSES = new Set([
 ]); // prettier-ignore
 const NOT_READ = new Set(['union', 'intersect', 'except']);
 const OPERATORS = new Set([
-  '=',
-  '<>',
-  '!=',
-  '<',
-  '>',
-  '<=',
-  '>=',
-  '<=>',
-  'like',
-  'ilike',
-  'in',
-  'is',
-  'between',
-  '~',
-  '~*',
-]);
+  '=', '<>', '!=', '<', '>', '<=', '>=', '<=>', 'like', 'ilike', 'in', 'is', 'between', '~', '~*',
+]); // prettier-ignore
 const AGGREGATES =
   /^(?:count|sum|avg|min|max|every|bool_and|bool_or|group_concat|string_agg|array_agg|json_agg|jsonb_agg|json_arrayagg|json_group_array)$/;
-
-function bare(name: string): string {
-  return name.replace(/^["`[]|["`\]]$/g, '');
-}
 
 function isName(
   { kind, text }: Words[number] | undefined = { kind: 'c', text: '', lower: '', at: null },
@@ -129,10 +111,6 @@ function splitAt(words: Words, separator: string): Words[] {
   return parts;
 }
 
-function splitAtCommas(words: Words): Words[] {
-  return splitAt(words, ',');
-}
-
 function withoutBrackets(words: Words): Words {
   const isWhole = words[0]?.text === '(' && closeOf(words, 0) === words.length - 1;
   return isWhole ? withoutBrackets(words.slice(1, -1)) : words;
@@ -178,7 +156,7 @@ function valuesAfter(words: Words, operator: number): StatementValue[] {
   if (words[operator]?.lower === 'in' && first?.text === '(') {
     const list = words.slice(from + 1, closeOf(words, from));
     if (list[0]?.lower === 'select') return [{ kind: 'other' }];
-    return list.length === 0 ? [] : splitAtCommas(list).map(valueOf);
+    return list.length === 0 ? [] : splitAt(list, ',').map(valueOf);
   }
   const end = valueEnd(words, from);
   const value = valueOf(words.slice(from, end));
@@ -226,7 +204,7 @@ function clausesOf(words: Words): Clause[] | null {
 
 function readLimits(clauses: readonly Clause[]): Pick<ReadStatement, 'limit' | 'offset'> {
   const of = (name: string): Words | undefined => clauses.find((clause) => clause.name === name)?.words;
-  const [first, second] = splitAtCommas(of('limit') ?? []);
+  const [first, second] = splitAt(of('limit') ?? [], ',');
   // MySQL: `limit 20, 10` skips 20 rows.
   if (second !== undefined) return { limit: valueOf(second), offset: valueOf(first ?? []) };
   const fetched = of('fetch')?.filter(({ kind }) => kind === 'd');
@@ -239,7 +217,7 @@ function readLimits(clauses: readonly Clause[]): Pick<ReadStatement, 'limit' | '
 }
 
 function setsIn(clause: Clause | undefined): ReadStatement['sets'] {
-  return splitAtCommas(clause?.words ?? []).flatMap((words) => {
+  return splitAt(clause?.words ?? [], ',').flatMap((words) => {
     const equals = words.findIndex(({ text }) => text === '=');
     const name = words[equals - 1];
     return equals > 0 && isName(name)
@@ -262,7 +240,7 @@ function wordsOf(sql: string, system: string | undefined): Words {
 function sortKeysIn(clauses: readonly Clause[]): StatementValue[] {
   return clauses
     .filter(({ name }) => name === 'order' || name === 'group')
-    .flatMap(({ words }) => splitAtCommas(words.slice(1)))
+    .flatMap(({ words }) => splitAt(words.slice(1), ','))
     .map((words) => valueOf(words.filter(({ lower }) => !/^(?:asc|desc|nulls|first|last)$/.test(lower))));
 }
 

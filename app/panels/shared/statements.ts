@@ -36,7 +36,8 @@ export function shapeOf(sql: string, system?: string): string {
   return write(parts);
 }
 
-function bare(name: string): string {
+/** Without its quotes. */
+export function bare(name: string): string {
   return name.replace(/^["`[]|["`\]]$/g, '');
 }
 
