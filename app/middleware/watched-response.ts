@@ -61,8 +61,9 @@ function isWhole({ res, fact }: Watched): boolean {
 
 /** Whether this process closed the connection: its client had neither ended nor reset it. */
 function isClosedHere({ req, errored }: ServerResponse): boolean {
-  const socket = req.socket as typeof req.socket | null;
-  if (socket === null || socket.readableEnded) return false;
+  // None for a request that no server made.
+  const socket = req.socket as typeof req.socket | null | undefined;
+  if (socket === null || socket === undefined || socket.readableEnded) return false;
   return [null, errored, req.errored].includes(socket.errored);
 }
 

@@ -104,6 +104,22 @@ describe('a watched response', () => {
     expect(fact.rawHeaders.slice(0, 2)).to.deep.equal(['x-a', '1']);
   });
 
+  it('is aborted where its request has no socket', () => {
+    for (const socket of [null, undefined]) {
+      const context = new Context({ token: 'abc123', kind: 'request' });
+      const { watch } = createResponseWatch({
+        tracker: new ContextTracker(),
+        previewBytes: 10,
+        onHeaders: () => undefined,
+        onClose: () => undefined,
+      });
+      const res = new ServerResponse(new IncomingMessage(socket as unknown as Socket));
+      watch(res, context);
+      res.emit('close');
+      expect(context.first('response')?.outcome).to.equal('aborted');
+    }
+  });
+
   for (const isSummary of [false, true]) {
     const which = isSummary ? ', also if only a summary is recorded' : '';
     it(`is finished where no server made it, as in a serverless function${which}`, async () => {
