@@ -1,4 +1,5 @@
 /** The span of the request or job itself, with what was thrown as its events. */
+import { errorText } from '../profiler/error-text.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { isWork } from '../profiler/record/context.ts';
 import type { Thrown, ThrownFrame } from '../profiler/record/thrown.ts';
@@ -48,7 +49,7 @@ function routeOf({ route }: ExportedProfile): string | undefined {
 }
 
 function failureOf(error: ExportedProfile['error']): string | null {
-  return error === null || error === undefined ? null : `${error.name}: ${error.message}`;
+  return error === null || error === undefined ? null : errorText(error);
 }
 
 function requestRoot(profile: ExportedProfile): Root {

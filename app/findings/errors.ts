@@ -1,4 +1,5 @@
 /** Errors: their origin and their outcome. */
+import { errorText } from '../profiler/error-text.ts';
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
@@ -27,13 +28,17 @@ function hasRoot({ chain, chainEnd }: Error['thrown']): boolean {
   return chain.length > 1 && chainEnd === 'root';
 }
 
+function titleOf({ class: name, message }: { class: string; message: string }): string {
+  return errorText({ name, message: excerpt(message) });
+}
+
 function nameOf({ thrown }: Error): string {
   const link = thrown.chain.at(hasRoot(thrown) ? -1 : 0);
   if (link === undefined) return 'An error';
   // Parsers of forms name the field beside the message.
   const { field } = link.properties;
   const named = typeof field === 'string' && field !== '' ? ` (field “${excerpt(field, 60)}”)` : '';
-  return `${link.class}: ${excerpt(link.message)}${named}`;
+  return `${titleOf(link)}${named}`;
 }
 
 function sentenceOf({ thrown, from, place }: ThrownRecord): string {
@@ -109,7 +114,7 @@ function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[
   const where = frame?.function === null || frame === undefined ? '' : `, thrown in ${frame.function},`;
   const skipped = chain.reduce((sum, link) => sum + (link.skipped ?? 0), 0);
   const depth = `${count(chain.length - 1 + skipped, 'level')} down`;
-  const sentence = `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${depth})`;
+  const sentence = `${titleOf(root)}${where} caused this ${first.class} (${depth})`;
   const place = frameLine(frame) ?? frameLine(ownFrame(first.frames)) ?? from?.place ?? null;
   return [{ broke: 'response', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
 }
@@ -178,8 +183,8 @@ const unhandledRejection: Rule<Needs<'exception', 'routing'>> = {
     return errors.flatMap(({ origin, atMs, thrown, place }, index) => {
       if (origin !== 'unhandledRejection' && origin !== 'uncaughtException') return [];
       const isRejection = origin === 'unhandledRejection';
-      const { class: name = 'An error', message = '' } = thrown.chain[0] ?? {};
-      const what = message === '' ? name : `${name}: ${excerpt(message)}`;
+      const [error] = thrown.chain;
+      const what = error === undefined ? 'An error' : titleOf(error);
       const when =
         durationMs !== null && atMs > durationMs
           ? `${duration(atMs - durationMs)} after the response`
@@ -231,7 +236,7 @@ const errorDropped: Rule<Needs<'exception'>> = {
       if (isUnseen && error.status !== null && error.status < 500) return [];
       const name = handler.name.startsWith('<anonymous>') ? 'An error handler' : handler.name;
       const end = status === null ? '' : `: the request ended with ${status}`;
-      const sentence = `${name} called next() without ${error.class}: ${excerpt(error.message)}${end}`;
+      const sentence = `${name} called next() without ${titleOf(error)}${end}`;
       const severity = isUnseen ? 'warn' : 'bad';
       const place = handler.place ?? lineOf(record);
       return [{ broke: brokeBy(status), severity, sentence, anchor: `error-${index + 1}`, place }];
@@ -277,7 +282,7 @@ const failureSent: Rule<Needs<'routing', 'exception' | 'request' | 'logs' | 'dat
     const last = known === null || known === undefined ? lastWork(database, calls) : undefined;
     const place = known ?? last?.caller ?? layer?.source;
     const [error] = sent?.thrown.chain ?? [];
-    const what = error === undefined ? '' : `, likely because of ${error.class}: ${excerpt(error.message)}`;
+    const what = error === undefined ? '' : `, likely because of ${titleOf(error)}`;
     const isTold = error !== undefined && line?.message.includes(error.message) === true;
     const logged = line === undefined || isTold ? '' : `; logged before: ${excerpt(line.message)}`;
     const after = last === undefined ? '' : `, after ${last.name}`;
@@ -300,7 +305,7 @@ function failedResolver(exception: ExceptionData | undefined, status: number): F
   const [error] = record?.thrown.chain ?? [];
   if (record === undefined || error === undefined) return [];
   const what = record.origin === 'sent' ? 'procedure' : 'resolver';
-  const sentence = `A ${what} failed (${error.class}: ${excerpt(error.message)}), but the request still answered ${status}`;
+  const sentence = `A ${what} failed (${titleOf(error)}), but the request still answered ${status}`;
   const place = lineOf(record);
   return [
     { broke: 'unseen', severity: 'warn', sentence, panel: 'exception', anchor: `error-${index + 1}`, place },

@@ -1,4 +1,5 @@
 /** Frames of an error as the exception panel lists them: own ones separate, foreign ones folded, repeats counted. */
+import { errorText } from '../profiler/error-text.ts';
 import { truncateText } from '../profiler/record/plain.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/record/thrown.ts';
 
@@ -89,7 +90,8 @@ export function traceLines(thrown: Thrown, indent = ''): string[] {
       ]);
     const message = link.message.length > 1000 ? `${link.message.slice(0, 1000)}…` : link.message;
     const skipped = link.skipped === undefined ? '' : `… ${link.skipped} causes left out\n`;
-    const head = `${skipped}${index === 0 ? '' : '[cause]: '}${link.class}: ${message}`.split('\n');
+    const head =
+      `${skipped}${index === 0 ? '' : '[cause]: '}${errorText({ name: link.class, message })}`.split('\n');
     if (shared > 0) frames.push(`${indent}    … the same ${frameCount(shared)} as above`);
     const members = link.errors.flatMap((member) => traceLines(member, `${indent}    `));
     return [...head.map((line) => indent + line), ...frames, ...members];

@@ -37,6 +37,9 @@ describe('finding error-thrown', () => {
     app.get('/field', () => {
       throw Object.assign(new Error('Unexpected file field'), { field: 'photo' });
     });
+    app.get('/unnamed', () => {
+      throw Object.assign(new Error(''), { name: 'ValidateError' });
+    });
     app.get('/caught', (_req, res) => {
       try {
         throw new Error('handled');
@@ -44,6 +47,15 @@ describe('finding error-thrown', () => {
         res.send('fine');
       }
     });
+  });
+
+  it('names an error without a message by its class alone', async () => {
+    const { of, profile } = await ask('/unnamed');
+    expect(of('error-thrown')[0]?.sentence).to.equal('Thrown: ValidateError');
+    for (const length of ['', '?length=short'])
+      expect(await ask.page(`${urls.profile(profile.token)}.md${length}`)).to.not.contain('ValidateError:');
+    expect(await ask.page(`${urls.profile(profile.token)}.md`)).to.contain('| Thrown | `ValidateError` |');
+    expect(await ask.page('/_profiler/search.md?q=ValidateError')).to.contain('| `ValidateError` |');
   });
 
   it('names the error and the line in the application’s code', async () => {

@@ -1,4 +1,5 @@
 /** A profile as Markdown, for an issue, a chat or a program. Stored text is already masked; here it is escaped. */
+import { errorText } from '../../profiler/error-text.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { FixCode } from '../../profiler/read/finding.ts';
 import type { Panel, PanelPage, PresentFrom } from '../../profiler/panel.ts';
@@ -38,7 +39,7 @@ function headOf(profile: Profile): string {
     ['Status', statusOf(profile)],
     ['Address', url.startsWith('/') ? `${origin ?? ''}${url}` : url],
     ['Route', route],
-    ['Thrown', error === null ? null : `${error.name}: ${error.message}`],
+    ['Thrown', error === null ? null : errorText(error)],
     ['Time', durationMs === null ? null : durationText(durationMs)],
     ['At', timestampText(startedAt)],
     ['Release', release],

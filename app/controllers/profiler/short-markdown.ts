@@ -2,6 +2,7 @@
  * The short Markdown of a profile, about 2,000 tokens: the response, what is wrong with the code that caused it, where the time
  * went. What doesn't fit is left out from the end and named.
  */
+import { errorText } from '../../profiler/error-text.ts';
 import type { Finding } from '../../profiler/read/finding.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
@@ -56,7 +57,7 @@ function headOf({ profile, routeTimes, link }: ShortMarkdownOptions): string {
     `# ${code(`${method} ${url}`, 200)}: ${prose(statusOf(profile))}`,
     facts.filter((fact) => fact !== '').join(' · '),
     link === null ? '' : `<${link}>`,
-    error === null ? '' : `Thrown: ${code(`${error.name}: ${error.message}`)}`,
+    error === null ? '' : `Thrown: ${code(errorText(error))}`,
   ]);
 }
 

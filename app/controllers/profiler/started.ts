@@ -1,4 +1,5 @@
 /** Profiles that a request started: its jobs, events and commands, and calls to applications of the same storage, with their outcome. */
+import { errorText } from '../../profiler/error-text.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { StartedProfile } from '../../profiler/panel.ts';
@@ -21,7 +22,9 @@ function firstLine(error: string | null): string | null {
 function thrownAt(profile: Profile | undefined): string | null {
   const { errors = [] } = (profile && dataOf(profile, 'exception')) ?? {};
   const frame = errors.find(({ place }) => place !== null)?.place?.frame;
-  return frame === undefined || frame.file === null ? null : `${frame.file}:${frame.line ?? 1}`;
+  return frame === undefined || frame.file === null
+    ? null
+    : `${frame.file}${frame.line === null ? '' : `:${frame.line}`}`;
 }
 
 function headOf(
@@ -69,7 +72,7 @@ export async function readStarted(
     ...headOf(call, profile, call),
     outcome: String(call.status),
     isFailed: true,
-    error: call.error === null ? null : firstLine(`${call.error.name}: ${call.error.message}`),
+    error: call.error === null ? null : firstLine(errorText(call.error)),
     attempt: null,
   }));
   return [...(await Promise.all(work)), ...calls];

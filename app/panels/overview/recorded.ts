@@ -4,7 +4,9 @@ import { dataOf } from '../shared/panel-data.ts';
 
 export function thrownAt(profile: Profile): string | null {
   const frame = dataOf(profile, 'exception')?.errors[0]?.place?.frame;
-  return frame === undefined || frame.file === null ? null : `${frame.file}:${frame.line ?? 1}`;
+  return frame === undefined || frame.file === null
+    ? null
+    : `${frame.file}${frame.line === null ? '' : `:${frame.line}`}`;
 }
 
 export function blockedMsOf(profile: Profile): number | null {

@@ -1,4 +1,5 @@
 /** A request of which only a summary was recorded: why, what is known of it, and how to record it in full. */
+import { errorText } from '../../profiler/error-text.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { howToRecordInFull } from '../../profiler/record/recording-limit.ts';
@@ -18,7 +19,7 @@ function knownRows(profile: Profile, facts: SummaryFacts): Row[] {
   const time: Row = { label: 'Time', text: durationMs === null ? '' : durationText(durationMs) };
   const thrown: Row = {
     label: 'Error',
-    ...(error === null ? { note: 'none' } : { text: `${error.name}: ${error.message}`, tone: 'bad' }),
+    ...(error === null ? { note: 'none' } : { text: errorText(error), tone: 'bad' }),
   };
   if (isWork(kind)) return [time, thrown];
   return [

@@ -1,4 +1,5 @@
 /** The sentence for a request without findings: the checks that ran, and doubts. */
+import { errorText } from '../../profiler/error-text.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -105,9 +106,7 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran)
   if (status === null || status < 400 || findings.some(({ broke }) => broke === 'response')) return [];
   const common = { label: `${status}`, tone: status >= 500 ? ('bad' as const) : ('warn' as const) };
   const thrown =
-    error === null
-      ? null
-      : `${error.name}: ${error.message}`.replace(/\s+/g, ' ').slice(0, LONGEST_BODY).toWellFormed();
+    error === null ? null : errorText(error).replace(/\s+/g, ' ').slice(0, LONGEST_BODY).toWellFormed();
   if (response?.isErrorPage === true && thrown !== null)
     return [{ ...common, text: thrown, note: 'shown by Hindsight’s error page', place: thrownAt(profile) }];
   const nothing = foundNothing(profile, response?.headersAtMs ?? null);

@@ -1,4 +1,5 @@
 /** Finds a text in a stored document: in the URL, the error, and the `searched` fields of panels. */
+import { errorText } from '../error-text.ts';
 import type { FactName } from '../record/facts.ts';
 import { type Panel, storedFactsOf } from '../panel.ts';
 import type { ProfileDocument } from '../profile.ts';
@@ -81,10 +82,7 @@ export function findText(record: StoredText, text: string, searched: SearchedFie
     return null;
   }
   const { error, url, panels = {}, facts = {} } = parsed;
-  for (const value of [
-    error === undefined || error === null ? '' : `${error.name}: ${error.message}`,
-    url ?? '',
-  ]) {
+  for (const value of [error === undefined || error === null ? '' : errorText(error), url ?? '']) {
     const place = placeIn(value, wanted, null);
     if (place !== null) return place;
   }

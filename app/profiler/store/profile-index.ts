@@ -2,6 +2,7 @@
  * The columns beside a stored document: what lists show, filter and sort by. A new column is a row of COLUMNS, its line in `indexOf`, and
  * a migration; it needs a cell in views/partials/request-row.ejs only if it looks special.
  */
+import { errorText } from '../error-text.ts';
 import type { Finding, Severity } from '../read/finding.ts';
 import type { ProfileDocument } from '../profile.ts';
 import type { NavigationHints } from '../record/navigation-hints.ts';
@@ -72,10 +73,8 @@ function cutText<Text extends string | null>(text: Text, longest = LONGEST_TEXT)
   return (text === null ? null : text.slice(0, longest).toWellFormed()) as Text;
 }
 
-function errorText(error: ProfileDocument['error']): string | null {
-  return error === undefined || error === null
-    ? null
-    : `${error.name}: ${error.message}`.slice(0, LONGEST_TEXT);
+function textOfError(error: ProfileDocument['error']): string | null {
+  return error === undefined || error === null ? null : errorText(error).slice(0, LONGEST_TEXT);
 }
 
 interface KeptResponse {
@@ -161,7 +160,7 @@ const COLUMNS = {
     of: ({ document }) => document.clientAddress.slice(0, 64),
   },
   /** Name and message of what was thrown; null if nothing was. */
-  error: { column: 'error', type: 'text', of: ({ document }) => errorText(document.error) },
+  error: { column: 'error', type: 'text', of: ({ document }) => textOfError(document.error) },
   findings: { column: 'findings', type: 'integer', of: ({ findings }) => findings?.length ?? null },
   mark: { column: 'mark', type: 'text', of: ({ findings }) => findings?.[0]?.label ?? null },
   marks: { column: 'marks', type: 'marks', of: ({ findings }) => marksOf(findings ?? []) },
