@@ -4,6 +4,7 @@ import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -12,7 +13,6 @@ import { shortCookieOf } from './shared/short-cookie.ts';
 import {
   authorOf,
   isUntrustedHttps,
-  mediaType,
   nameOfLayer,
   placeOfHeader,
   receivedHeader,
@@ -369,7 +369,7 @@ const inlineScriptBlocked: Rule<Needs<'request', 'routing' | 'browser'>> = {
     const text = request.response?.text ?? null;
     if (
       text?.includes('<script') !== true ||
-      mediaType(request.response?.contentType ?? null) !== 'text/html'
+      mediaTypeOf(request.response?.contentType ?? null) !== 'text/html'
     )
       return [];
     const policy = sentHeader(request, 'content-security-policy');
@@ -421,7 +421,7 @@ const htmlInstead: Rule<Needs<'request' | 'routing'>> = {
   why: 'The browser requested a script, style sheet, image or font, as `Sec-Fetch-Dest` or the ending of the path shows. The response is a page of HTML with status 200.',
   fix: 'Check the folder and the mount path of the files, serve them before the route for all other paths, and respond with a 404 to files that are missing.',
   find({ request, routing }, { status, url, method }) {
-    if (status !== 200 || mediaType(request.response?.contentType ?? null) !== 'text/html') return [];
+    if (status !== 200 || mediaTypeOf(request.response?.contentType ?? null) !== 'text/html') return [];
     const wanted = method === 'GET' ? wantedBy(request, pathOf(url)) : undefined;
     if (wanted === undefined) return [];
     const layer = lastRunning(routing.layers);

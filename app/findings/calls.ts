@@ -435,10 +435,9 @@ function valuesIn(url: string): string[] {
 function mayDepend({ call }: Work, calls: readonly Call[], address: string): boolean {
   const own = call === null ? undefined : calls[call];
   if (own === undefined) return false;
-  if (own.requestHeaders.some(({ name }) => name.toLowerCase() === 'authorization'))
-    return !calls.every(({ requestHeaders }) =>
-      requestHeaders.some(({ name }) => name.toLowerCase() === 'authorization'),
-    );
+  const isSigned = ({ requestHeaders }: Call): boolean =>
+    namedHeader(requestHeaders, 'authorization') !== null;
+  if (isSigned(own)) return !calls.every(isSigned);
   return valuesIn(own.url).some((value) => !address.includes(value));
 }
 

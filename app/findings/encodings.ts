@@ -6,11 +6,12 @@ import { aboutStatement } from '../panels/shared/about-statement.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import type { Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, typeOf } from './shared/calls.ts';
-import { mediaType } from './shared/http.ts';
+import {} from './shared/http.ts';
 import type { Database, Needs, Query, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
@@ -156,13 +157,13 @@ const bytesAsText: Rule<Needs<'request' | 'http_client'>> = {
   fix: 'Read the bytes (`responseType: "arraybuffer"` of axios, `await response.arrayBuffer()`, `.buffer()`), and send a Buffer.',
   find({ request, http_client: { calls } }) {
     const { contentType = null, bytes = 0 } = request.response ?? {};
-    const type = mediaType(contentType);
+    const type = mediaTypeOf(contentType);
     if (!BYTES.test(type) || !/charset=utf-8/i.test(contentType ?? '')) return [];
     return calls.flatMap((call, index): FindingDraft[] => {
       const { method, status, responseHeaders, caller: place } = call;
       const isPacked = namedHeader(responseHeaders, 'content-encoding') !== null;
       const got = Number(namedHeader(responseHeaders, 'content-length') ?? 0);
-      if (method !== 'GET' || status !== 200 || isPacked || mediaType(typeOf(call)) !== type) return [];
+      if (method !== 'GET' || status !== 200 || isPacked || mediaTypeOf(typeOf(call)) !== type) return [];
       if (got === 0 || got >= bytes) return [];
       const sentence = `${callName(call)} got ${count(got, 'byte')} of ${excerpt(type, 40)}, and this response has ${count(bytes)}, with charset=utf-8: they were read as text`;
       const anchor = `c${index + 1}`;

@@ -1,8 +1,10 @@
 /** How a request ended: work that went on after its response, and clients that left before it. */
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { namedHeader } from '../profiler/record/raw-headers.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
-import { mediaType, nameOfLayer, receivedHeader } from './shared/http.ts';
+import { nameOfLayer, receivedHeader } from './shared/http.ts';
 import { type Call, type Database, endOf, type Interval, type Needs, type Rule } from './shared/kept.ts';
 import { labelOf, sqlOf } from './shared/queries.ts';
 import { count, duration } from './shared/wording.ts';
@@ -92,7 +94,7 @@ function stateOf(call: Call, atMs: number): string {
   const { status, headersMs, startMs } = call;
   if (status !== null && headersMs !== null)
     return `${callName(call)} had returned ${status}, but its body was not read to the end for ${duration(atMs - startMs - headersMs)}, which keeps its connection busy`;
-  const announced = call.requestHeaders.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
+  const announced = namedHeader(call.requestHeaders, 'content-length');
   const unsent =
     call.requestBody?.bytes === 0 && Number(announced) > 0
       ? `: 0 of ${count(Number(announced), 'byte')} of its body were written, as happens if a parser has read the stream before`
@@ -129,7 +131,7 @@ export const clientLeft: Rule<Given> = {
     const { request } = kept;
     const { response, body } = request;
     // Event streams normally end this way; an incomplete upload has its own rule.
-    if (mediaType(response?.contentType ?? null) === 'text/event-stream') return [];
+    if (mediaTypeOf(response?.contentType ?? null) === 'text/event-stream') return [];
     if (Number(receivedHeader(request, 'content-length') ?? 0) > (body?.bytes ?? 0)) return [];
     const progress =
       status === null

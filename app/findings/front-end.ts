@@ -4,12 +4,13 @@
  */
 import type { BrowserCall, BrowserFact } from '../profiler/read/browser-report.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { corsReasonOf, credentialsReasonOf } from './shared/cors.ts';
 import { readField, type ReadField } from './shared/read-field.ts';
 import { lineOf, wasSeen } from './shared/errors.ts';
-import { authorOf, mediaType, nameOfLayer, sentHeaders } from './shared/http.ts';
+import { authorOf, nameOfLayer, sentHeaders } from './shared/http.ts';
 import type { Needs, Rule } from './shared/kept.ts';
 import { excerpt } from './shared/wording.ts';
 
@@ -43,7 +44,7 @@ function blamed({ kept: { exception, routing, request } }: Exchange): { name: st
 
 function bodyOf({ kept: { request } }: Exchange): unknown {
   const { text, truncated, contentType } = request?.response ?? {};
-  if (typeof text !== 'string' || truncated === true || !/[/+]json$/.test(mediaType(contentType ?? null))) return undefined; // prettier-ignore
+  if (typeof text !== 'string' || truncated === true || !/[/+]json$/.test(mediaTypeOf(contentType ?? null))) return undefined; // prettier-ignore
   try {
     return JSON.parse(text);
   } catch {
@@ -69,11 +70,11 @@ function parseCause(fact: BrowserFact, exchange: Exchange): Cause | null {
   if (name !== 'SyntaxError' || !isBody || response === undefined) return null;
   const text = response.text ?? '';
   const [, quoted] = /"([^"]{1,10})[^"]*"(?:\.\.\.)? is not valid JSON/.exec(message ?? '') ?? [];
-  const isPage = mediaType(response.contentType) === 'text/html';
+  const isPage = mediaTypeOf(response.contentType) === 'text/html';
   const isEmpty = /Unexpected end of (?:JSON )?input/.test(message ?? '') && response.bytes === 0;
   const isQuoted = quoted !== undefined && text.startsWith(quoted);
   if (!isEmpty && !isQuoted) return null;
-  const what = isEmpty ? 'has no body' : isPage ? 'is a page of HTML' : `is ${mediaType(response.contentType) || 'a text'} that is not valid JSON`; // prettier-ignore
+  const what = isEmpty ? 'has no body' : isPage ? 'is a page of HTML' : `is ${mediaTypeOf(response.contentType) || 'a text'} that is not valid JSON`; // prettier-ignore
   return { says: `parsed a response as JSON, but that of ${namesOf(call, head)} ${what}`, place: blamed(exchange).place }; // prettier-ignore
 }
 
@@ -106,7 +107,7 @@ const TYPES: Readonly<Record<string, RegExp>> = {
 function fileCause({ name }: BrowserFact, exchange: Exchange): Cause | null {
   const { head, kept, call } = exchange;
   const { name: by, place } = blamed(exchange);
-  const type = mediaType(kept.request?.response?.contentType ?? null);
+  const type = mediaTypeOf(kept.request?.response?.contentType ?? null);
   if (head.status === null) return null;
   if (head.status >= 400) return { says: `asked for a <${name ?? 'file'}> that is missing: ${namesOf(call, head)}${place === null ? '' : `, responded to by ${by}`}`, place }; // prettier-ignore
   const wanted = TYPES[name ?? ''];

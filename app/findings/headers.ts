@@ -7,7 +7,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Finding } from '../profiler/read/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
-import { isEncoded } from '../profiler/http-text.ts';
+import { isEncoded, mediaTypeOf } from '../profiler/http-text.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import {
@@ -16,7 +16,6 @@ import {
   headerCode,
   isSuccess,
   layerAt,
-  mediaType,
   nameOfLayer,
   placeOfHeader,
   receivedHeader,
@@ -101,7 +100,7 @@ function seconds(directives: ReadonlyMap<string, string>, name: string): number 
 function personalBy(request: KeptRequest, ageS: number): string | null {
   if (receivedHeader(request, 'authorization') !== null) return 'carried credentials (Authorization)';
   // A file may be sent to a user, too.
-  const isMade = /html|json/.test(mediaType(request.response?.contentType ?? null));
+  const isMade = /html|json/.test(mediaTypeOf(request.response?.contentType ?? null));
   const isKnown = request.sessionAndUser?.user !== undefined && receivedHeader(request, 'cookie') !== null;
   return isMade && isKnown && ageS > 0 ? 'belongs to a user (`req.user`)' : null;
 }
@@ -292,7 +291,7 @@ const NO_NAME = /^(?:admin|administrator|anonymous|guest|root|test|user)$/i;
 function personalIn(request: KeptRequest): string | null {
   const { user = null, session = null } = request.sessionAndUser ?? {};
   const text = request.response?.text ?? '';
-  if (!/html$|json$/.test(mediaType(request.response?.contentType ?? null))) return null;
+  if (!/html$|json$/.test(mediaTypeOf(request.response?.contentType ?? null))) return null;
   if (/cookie|authorization|\*/i.test(sentHeader(request, 'vary')?.value ?? '')) return null;
   const leaf = [...leavesOf(user), ...leavesOf(session)].find(
     ({ name, value }) =>
@@ -347,7 +346,7 @@ const cachedWrongly: Rule<Needs<'request', 'routing'>> = {
     const path = pathOf(url);
     const pageS = isStored ? seconds(directives, 'max-age') : 0;
     if (
-      mediaType(request.response?.contentType ?? null) === 'text/html' &&
+      mediaTypeOf(request.response?.contentType ?? null) === 'text/html' &&
       pageS >= DAY_S &&
       !HASHED.test(path)
     ) {
@@ -411,7 +410,7 @@ const streamBuffered: Rule<Needs<'request'>> = {
   fix: 'Exclude event streams from compression (`Cache-Control: no-transform`, or its filter), or call `res.flush()` after each event.',
   find({ request }) {
     const { response } = request;
-    if (response === undefined || mediaType(response.contentType) !== 'text/event-stream') return [];
+    if (response === undefined || mediaTypeOf(response.contentType) !== 'text/event-stream') return [];
     if (response.isFlushed === true) return [];
     const encoding = sentHeader(request, 'content-encoding');
     if (encoding === null || !isEncoded(encoding.value)) return [];

@@ -7,13 +7,14 @@ import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { type Caller, callerOf, isSame } from './shared/callers.ts';
-import { clientOf, mediaType } from './shared/http.ts';
+import { clientOf } from './shared/http.ts';
 import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
@@ -55,7 +56,7 @@ function listsIn(value: Json, name: string, depth = 0): List[] {
 const ELEMENT = /<(li|tr|article|section|h2|h3|dt)\b[^>]*>([^]{0,2000}?)<\/\1>/gi;
 
 function listsOf({ response }: KeptRequest): List[] {
-  const type = mediaType(response?.contentType ?? null);
+  const type = mediaTypeOf(response?.contentType ?? null);
   const text = response?.text ?? '';
   if (response?.truncated !== false) return [];
   if (/\bjson$/.test(type)) return listsIn(parseBeginning(text)?.value ?? null, '').filter(isLong);

@@ -4,8 +4,9 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import { type Json } from '../profiler/json.ts';
-import { mediaType, sentHeader } from './shared/http.ts';
+import { sentHeader } from './shared/http.ts';
 import type { Database, Needs, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { brokeBy, count, excerpt } from './shared/wording.ts';
@@ -32,7 +33,7 @@ const IN_ATTRIBUTE = /\s(?:href|src|action)="[^"]*(?:\/undefined|\/NaN|\[object(
 
 function missingSent({ response }: KeptRequest): { word: string; where: string } | null {
   const text = response?.text ?? '';
-  const type = mediaType(response?.contentType ?? null);
+  const type = mediaTypeOf(response?.contentType ?? null);
   if (type === 'text/html') {
     const [, tag, word] = IN_TAG.exec(text) ?? [];
     if (tag !== undefined && word !== undefined)

@@ -5,9 +5,10 @@ import { timesOf } from '../panels/shared/query-groups.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { rollsBackToSavepoint } from '../profiler/transaction-sql.ts';
-import { mediaType } from './shared/http.ts';
+import {} from './shared/http.ts';
 import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import {
   draftAt,
@@ -86,7 +87,7 @@ const repeatedStatement: Rule<Needs<'database', 'request'>> = {
   find({ database, request }, { durationMs: wholeMs }, from) {
     const { queries } = database;
     // An event stream asks again to see what has changed.
-    if (mediaType(request?.response?.contentType ?? null) === 'text/event-stream') return [];
+    if (mediaTypeOf(request?.response?.contentType ?? null) === 'text/event-stream') return [];
     if (queries.length < 2 || database.statements.length === queries.length) return [];
     return repeatedIn(database, wholeMs).flatMap((members) => {
       const of = pick(queries, members);

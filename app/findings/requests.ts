@@ -4,10 +4,11 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import { SIGNATURE_HEADER } from '../profiler/record/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText, percentText } from '../view-helpers/numbers.ts';
-import { isUntrustedHttps, mediaType, nameOfLayer, receivedHeader, sentHeader } from './shared/http.ts';
+import { isUntrustedHttps, nameOfLayer, receivedHeader, sentHeader } from './shared/http.ts';
 import type { Needs, Rule } from './shared/kept.ts';
 import { brokeBy, count, duration, excerpt } from './shared/wording.ts';
 
@@ -212,7 +213,7 @@ const bodyNotParsed: Rule<Needs<'request' | 'routing'>> = {
     const announced = Number(receivedHeader(request, 'content-length') ?? 0);
     const bytes = Math.max(body.bytes, Number.isFinite(announced) ? announced : 0);
     if (bytes <= EMPTY_BYTES) return [];
-    const type = mediaType(body.contentType);
+    const type = mediaTypeOf(body.contentType);
     // `navigator.sendBeacon` may tell by the address alone.
     if (status === 204 && type === 'text/plain') return [];
     const parser = PARSERS[type];

@@ -5,19 +5,11 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { isEncoded } from '../profiler/http-text.ts';
+import { isEncoded, mediaTypeOf } from '../profiler/http-text.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
-import {
-  authorOf,
-  lastStepOf,
-  layerAt,
-  mediaType,
-  nameOfLayer,
-  placeOfHeader,
-  sentHeader,
-} from './shared/http.ts';
+import { authorOf, lastStepOf, layerAt, nameOfLayer, placeOfHeader, sentHeader } from './shared/http.ts';
 import {
   type Database,
   endOf,
@@ -140,7 +132,7 @@ const anotherSize: Rule<Needs<'request' | 'database'>> = {
     if (response === undefined || status !== 200 || method !== 'GET' || outcome !== 'finished') return [];
     // `?width=200` asks for another file.
     if (request.query.length > 0) return [];
-    if (sentHeader(request, 'content-encoding') !== null || OF_TEXT.test(mediaType(response.contentType)))
+    if (sentHeader(request, 'content-encoding') !== null || OF_TEXT.test(mediaTypeOf(response.contentType)))
       return [];
     const sizes = database.queries.flatMap((query, index) =>
       foundRows(query).flatMap((row) =>
@@ -248,7 +240,7 @@ const jsonTwice: Rule<Needs<'request', 'routing'>> = {
   find({ request, routing }, { status }) {
     const { response } = request;
     if (status === null || !TWICE.test(response?.text ?? '')) return [];
-    if (!/[/+]json$/.test(mediaType(response?.contentType ?? null))) return [];
+    if (!/[/+]json$/.test(mediaTypeOf(response?.contentType ?? null))) return [];
     const place = placeOfHeader({ request, routing }, sentHeader(request, 'content-type')?.anchor);
     const sentence = 'The response was serialized twice: it is a string that contains JSON';
     return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'response', place }];
@@ -274,7 +266,7 @@ const wrongType: Rule<Needs<'request', 'routing'>> = {
   find({ request, routing }, { status }) {
     const { response } = request;
     const text = response?.text ?? '';
-    const type = mediaType(response?.contentType ?? null);
+    const type = mediaTypeOf(response?.contentType ?? null);
     if (status === null || status >= 400 || response?.truncated === true || text === '') return [];
     const isPage = /^\s*<(?:!doctype html|html)[\s>]/i.test(text);
     const wrong =
@@ -319,7 +311,7 @@ function inputsOf({ query, routeParams, body }: KeptRequest): [what: string, val
 }
 
 function pageOf({ response }: KeptRequest): string | null {
-  return mediaType(response?.contentType ?? null) === 'text/html' ? (response?.text ?? null) : null;
+  return mediaTypeOf(response?.contentType ?? null) === 'text/html' ? (response?.text ?? null) : null;
 }
 
 const RUNS = /<script\b|<[a-z][^>]*\son\w+\s*=|javascript:/i;

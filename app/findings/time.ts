@@ -1,5 +1,6 @@
 /** Where the time of a slow request went. */
 import { type WastefulScan, wastefulScan } from '../panels/shared/wasteful-scan.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
@@ -11,7 +12,7 @@ import { BUSY, type Slice, type TimeLedger } from '../profiler/read/time-ledger.
 import { isAfterMiss } from './shared/cache.ts';
 import { callName, pausesOf, triesOf } from './shared/calls.ts';
 import { holdersText } from './shared/holders.ts';
-import { mediaType, nameOfLayer } from './shared/http.ts';
+import { nameOfLayer } from './shared/http.ts';
 import {
   type Call,
   type Database,
@@ -488,7 +489,7 @@ export const unrecordedWait: Rule<WaitGiven> = {
     const endMs = request.response?.headersAtMs ?? null;
     if (durationMs === null || endMs === null || endMs < IDLE_MS || outcome !== 'finished') return [];
     if ((request.body?.bytes ?? 0) > SMALL_BODY) return [];
-    if (mediaType(request.response?.contentType ?? null) === 'text/event-stream') return [];
+    if (mediaTypeOf(request.response?.contentType ?? null) === 'text/event-stream') return [];
     const { ms: costMs } = shareOfKind(from.time, 'idle');
     const explainedMs =
       (runtime === undefined ? 0 : onThreadsMs(runtime, durationMs)) +

@@ -6,6 +6,7 @@ import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { RanLayer } from '../../panels/shared/ran-layers.ts';
 import type { Finding, FixCode } from '../../profiler/read/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
 
 export function isSuccess(status: number | null): status is number {
   return status !== null && status >= 200 && status < 300;
@@ -31,7 +32,7 @@ export function sentNames({ response }: KeptRequest): string[] {
 }
 
 export function receivedHeader({ headers }: KeptRequest, name: string): string | null {
-  return headers.find((row) => row.name.toLowerCase() === name)?.value ?? null;
+  return namedHeader(headers, name);
 }
 
 /** Headers by which responses may differ on purpose. */
@@ -42,10 +43,6 @@ const NAMES_REQUEST = /trace|request-?id|correlation|b3|forwarded|real-ip/i;
 export function clientOf({ headers, sessionAndUser }: KeptRequest): string {
   const told = headers.filter(({ name }) => TELLS.test(name) && !NAMES_REQUEST.test(name));
   return JSON.stringify([told, sessionAndUser]);
-}
-
-export function mediaType(contentType: string | null): string {
-  return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 export function layerAt({ layers }: KeptRouting, index: number | null | undefined): RanLayer | undefined {

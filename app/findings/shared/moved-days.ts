@@ -1,9 +1,10 @@
 /** Days that a response has as the days before. */
 import { sameName } from '../../panels/shared/compare-values.ts';
+import { mediaTypeOf } from '../../profiler/http-text.ts';
 import { foundRows } from '../../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn } from '../../panels/shared/json-leaves.ts';
 import type { Json } from '../../profiler/json.ts';
-import { mediaType } from './http.ts';
+import {} from './http.ts';
 import type { Kept, Query } from './kept.ts';
 
 export const DAY = /^(\d{4}-\d\d-\d\d)$/;
@@ -44,7 +45,7 @@ function movedInPage(text: string, query: Query): string[] {
 /** Columns of days that the response has as the days before, in the same order. */
 export function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
   const text = request.response?.text ?? '';
-  if (mediaType(request.response?.contentType ?? null) === 'text/html')
+  if (mediaTypeOf(request.response?.contentType ?? null) === 'text/html')
     return database.queries.flatMap((query, index) =>
       movedInPage(text, query).map((name) => ({ name, isMoment: false, index })),
     );

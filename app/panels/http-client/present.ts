@@ -40,7 +40,7 @@ function curlOf(call: CallEntry): CurlCommand {
   const { method, url, requestHeaders } = call;
   // Brackets and braces in an address are patterns to curl.
   const globbing = /[[\]{}]/.test(url) ? ' --globoff' : '';
-  const packed = requestHeaders.some(({ name }) => name.toLowerCase() === 'accept-encoding');
+  const packed = namedHeader(requestHeaders, 'accept-encoding') !== null;
   const parts = [`curl${methodOf(method)}${globbing}${packed ? ' --compressed' : ''} ${shellQuote(url)}`];
   for (const { name, value } of requestHeaders) {
     if (!OWN_HEADERS.has(name.toLowerCase())) parts.push(`  -H ${shellQuote(`${name}: ${value}`)}`);

@@ -1,6 +1,7 @@
 /** The received values in the order in which the application got them, the user, and the handler. */
 import type { Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
@@ -114,10 +115,10 @@ function handlerStep({ method, url, status }: Profile, { handler, answered }: Ra
 
 /** Without both, the application can’t know who asks. */
 function credentialsText({ headers, jar }: RequestPanelData): string | null {
-  const isThere = (name: string): boolean => headers.some((header) => header.name.toLowerCase() === name);
   if (jar.length > 0)
     return `${count(jar.length, 'cookie')}: ${jar.map(({ name }) => name).join(', ')}`.slice(0, 120);
-  return isThere('cookie') || isThere('authorization') ? null : 'no cookie, no authorization';
+  const told = namedHeader(headers, 'cookie') ?? namedHeader(headers, 'authorization');
+  return told === null ? 'no cookie, no authorization' : null;
 }
 
 function headersStep(request: RequestPanelData): Step[] {
