@@ -47,8 +47,15 @@ describe('a dry match', () => {
         { route: '/sub', handle: fail },
       ],
     });
-    const other = Object.assign(() => undefined, { stack: [null, 'first', fail] });
-    const matcher = compose((app) => app.use(connect, other).get('/page', fail));
+    const others = [
+      null,
+      'first',
+      fail,
+      { handle: fail, route: null },
+      { handle: fail, route: { path: '/' } },
+    ];
+    const lists = others.map((item) => Object.assign(() => undefined, { stack: [item] }));
+    const matcher = compose((app) => app.use(connect, ...lists).get('/page', fail));
     expect(matcher.routes().map(({ pattern }) => pattern)).to.deep.equal(['/page']);
     expect(matcher.consider('GET', '/sub').map(({ kind }) => kind)).to.not.include('router');
     expect(patternsOf(matcher, '/page')).to.deep.equal(['GET /page']);

@@ -21,10 +21,16 @@ export interface Layer {
   method?: string | undefined;
 }
 
+function isRoute(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { stack, methods } = value as { stack?: unknown; methods?: unknown };
+  return Array.isArray(stack) && typeof methods === 'object' && methods !== null;
+}
+
 function isLayer(item: unknown): item is Layer {
   if (typeof item !== 'object' || item === null) return false;
   const { handle, route } = item as Layer;
-  return typeof handle === 'function' && (route === undefined || typeof route === 'object');
+  return typeof handle === 'function' && (route === undefined || isRoute(route));
 }
 
 /** null for a connect application, such as `vite.middlewares`: its stack has other layers, whose `route` is the path of their mount. */
