@@ -4,6 +4,7 @@ import { get } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type BuildApp, withFindingsApp } from '../support/findings-app.ts';
+import { inLibrary } from '../support/in-library.ts';
 import { withLeavingClient } from '../support/leaving-client.ts';
 import { withUpstream } from '../support/upstream.ts';
 
@@ -75,6 +76,13 @@ describe('finding failed-call', () => {
       await call('flaky');
       res.json(await call('flaky'));
     });
+    // As express-http-proxy does, whose own code makes the call.
+    app.use(
+      '/proxy',
+      inLibrary(`(req, _res, next) => {
+        setTimeout(() => fetch(req.headers['x-to']).catch(next));
+      }`),
+    );
     app.get('/piped', async (_req, res) => {
       const { body } = await fetch(`${upstream()}/half`);
       await pipeline(Readable.fromWeb(body!), res).catch(() => undefined);
@@ -122,6 +130,11 @@ describe('finding failed-call', () => {
     const [finding] = (await ask('/pass/500')).of('failed-call');
     expect(finding).to.include({ label: 'call failed' });
     expect(finding?.sentence).to.match(/^GET 127\.0\.0\.1:\d+\/500 returned 500$/);
+  });
+
+  it('names the line that mounts a proxy, whose call is made in a library', async () => {
+    const [finding] = (await ask('/proxy', { headers: { 'x-to': `${upstream()}/reset` } })).of('failed-call');
+    expect(finding?.place).to.match(/^test\/findings\/failed-call\.test\.ts:\d+$/);
   });
 
   it('ignores a 404 and a failure that a retry repaired', async () => {

@@ -39,6 +39,16 @@ function worstFirst(a: Finding, b: Finding): number {
   );
 }
 
+interface Routed {
+  route?: { source?: string | null } | null;
+  layers?: readonly { outcome: string; source?: string | null }[];
+}
+
+/** Where the request was handled: its route, or the middleware that failed before one was reached, as of a proxy. */
+function handledAt({ route, layers = [] }: Routed): string | null | undefined {
+  return route?.source ?? layers.find(({ outcome }) => outcome === 'threw')?.source;
+}
+
 /** Panels about work: without a line of its own, that of the route it was done for is better than none, or than a library’s. */
 const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes']);
 
@@ -52,10 +62,9 @@ function findingOf(
   const [panel = ''] = rule.needs;
   const finding: Finding = { label, panel, ...draft, rule: rule.name };
   if (costMs !== undefined) finding.costMs = round(costMs);
-  const route = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route;
   // A stream is read by the library itself.
   const isOwn = typeof place === 'string' && !isInLibrary(place);
-  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (route?.source ?? place);
+  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (handledAt(kept.routing ?? {}) ?? place);
   if (typeof known === 'string' && known !== '') finding.place = known;
   return finding;
 }
