@@ -9,6 +9,7 @@ import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
 import { callRules } from './calls.ts';
 import { connectionRules } from './connections.ts';
+import { cookieRules } from './cookies.ts';
 import { dateRules } from './dates.ts';
 import { encodingRules } from './encodings.ts';
 import { endingRules } from './endings.ts';
@@ -28,6 +29,7 @@ import { queryRules } from './queries.ts';
 import { raceRules } from './races.ts';
 import { requestRules } from './requests.ts';
 import { responseRules } from './responses.ts';
+import { sessionRules } from './sessions.ts';
 import { statementRules } from './statements.ts';
 import { swallowedRules } from './swallowed.ts';
 import { timeRules } from './time.ts';
@@ -66,6 +68,8 @@ export function createFindingRules(): FindingRule[] {
     ...responseRules,
     ...endingRules,
     ...headerRules,
+    ...cookieRules,
+    ...sessionRules,
     ...browserRules,
     browserFailed,
   ];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { cookieRejected } from '../../app/findings/browser.ts';
+import { cookieRejected } from '../../app/findings/cookies.ts';
 import type { NamedValue } from '../../app/profiler/record/raw-headers.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';

@@ -1,0 +1,213 @@
+/** Sessions that are lost: not sent, overwritten, renewed, changed too late, or empty. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { leavesOf } from '../panels/shared/json-leaves.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
+import { isMasked } from '../profiler/masking/redact.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import { isUntrustedHttps, receivedHeader, sentHeader, sentHeaders } from './shared/http.ts';
+import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
+import { count, duration, excerpt, requestText } from './shared/wording.ts';
+import { isCleared, readCookie } from './cookies.ts';
+
+const NAMED = 3;
+
+const sessionWithoutCookie: Rule<Needs<'request', 'routing'>> = {
+  name: 'session-without-cookie',
+  needs: ['request'],
+  labels: ['session without cookie'],
+  why: 'The request sent no cookie and left values in its session, but the response set no cookie. `express-session` omits it if `cookie.secure` is on and `req.secure` is not.',
+  fix: "Set `cookie.secure` to `'auto'`, or trust the proxy that terminates TLS (`app.set('trust proxy', …)`).",
+  find({ request, routing }, { status }) {
+    const session = request.sessionAndUser?.session;
+    if (!isRecord(session)) return [];
+    // Values that came too late have a rule of their own.
+    if (status === null || status >= 400 || request.sessionAndUser?.late !== undefined) return [];
+    if (receivedHeader(request, 'cookie') !== null || sentHeader(request, 'set-cookie') !== null) return [];
+    const names = Object.keys(session);
+    if (names.length === 0) return [];
+    const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
+    const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+    const proxy = isUntrustedHttps(request) ? ' (the proxy says https, but is not trusted)' : '';
+    const isSecure = request.client.scheme === 'http' && request.sessionAndUser?.onlyHttps === true;
+    const why = isSecure ? `: it is secure, and this request came over http${proxy}` : '';
+    const sentence = `The new session has ${named.join(', ')}${more}, but no session cookie was sent${why}${isSecure ? '. The' : ': the'} next request may not find it`;
+    const made = isSecure ? routing?.layers.find(({ name }) => name === 'session')?.source : undefined;
+    const place = made ?? routing?.route?.source;
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place }];
+  },
+};
+
+function entriesOf(value: Json | undefined): Map<string, Json> | null {
+  const list = Array.isArray(value)
+    ? value
+    : isRecord(value)
+      ? Object.entries(value as Record<string, Json>)
+      : null;
+  return list === null ? null : new Map(list.map((one): [string, Json] => [JSON.stringify(one), one]));
+}
+
+/** The name in the session that has an entry of what `first` received, which `second` has not; null: nothing is lost. */
+function lostName(first: OtherRequest, second: OtherRequest): string | null {
+  const own = first.kept.request;
+  const [had, has] = [own?.sessionAndUser?.session, second.kept.request?.sessionAndUser?.session];
+  if (own === undefined || !isRecord(had) || !isRecord(has)) return null;
+  const received = new Set(receivedFields(own).map(({ value }) => String(value)));
+  const isReceived = (part: Json): boolean => leavesOf(part).some(({ value }) => received.has(String(value)));
+  const found = Object.entries(had as Record<string, Json>).find(([name, value]) => {
+    const [before, after] = [entriesOf(value), entriesOf(has[name])];
+    if (isMasked(JSON.stringify([value, has[name]]))) return false;
+    if (has[name] === undefined) return isReceived(value);
+    if (before === null || after === null) return false;
+    // Without one of its own, it may have removed what is gone.
+    const isGrown = [...after.keys()].some((text) => !before.has(text));
+    return isGrown && [...before].some(([text, part]) => !after.has(text) && isReceived(part));
+  });
+  return found?.[0] ?? null;
+}
+
+/** Milliseconds between the loading by `second` and the earliest moment at which `first` can have saved; null: in another order. */
+function staleMs(first: OtherRequest, second: OtherRequest): number | null {
+  const [one, other] = [first.kept, second.kept];
+  const mark = one?.request?.sessionAndUser?.mark;
+  const layer = other?.routing?.layers.find(({ name, nextMs }) => name === 'session' && nextMs !== null);
+  const [savedMs, laterMs] = [one, other].map((kept) => kept?.request?.response?.headersAtMs ?? null);
+  if (mark === undefined || mark !== other?.request?.sessionAndUser?.mark || layer === undefined) return null;
+  if (savedMs === null || savedMs === undefined || laterMs === null || laterMs === undefined) return null;
+  // Of one process, as their marks are of one.
+  const shiftMs = (other?.runtime?.startMark ?? NaN) - (one?.runtime?.startMark ?? NaN);
+  const early = savedMs - (shiftMs + layer.startMs + (layer.nextMs ?? 0));
+  const isLater = shiftMs + laterMs >= savedMs + CLOCK_MS;
+  return early >= CLOCK_MS && isLater ? early : null;
+}
+
+/** Times are rounded. */
+const CLOCK_MS = 0.1;
+
+const sessionOverwritten: Rule<Needs<'request' | 'routing', 'runtime'>> = {
+  name: 'session-overwritten',
+  needs: ['request', 'routing'],
+  labels: ['session lost'],
+  why: 'Two requests of one session ran at the same time. The later one loaded the session before the other one saved it, and then saved its own copy. A value that the other request received and put into the session is not in that copy.',
+  fix: 'Store a list that grows, such as a cart, in the database or in a Redis hash. There, each request changes its own part. A session is read and written as a whole.',
+  overlaps: ({ request }) => request.sessionAndUser?.mark !== undefined,
+  find(kept, head, { overlapping }) {
+    const self: OtherRequest = { head, kept: { ...kept } };
+    return overlapping.flatMap((other): FindingDraft[] => {
+      const name = requestText(other.head);
+      const common = { broke: 'unseen', severity: 'bad', anchor: 'session' } as const;
+      const place = kept.routing.route?.source;
+      const over = staleMs(other, self);
+      const taken = over === null ? null : lostName(other, self);
+      if (over !== null && taken !== null) {
+        const sentence = `This request saved the session over ${name}: it had loaded it at least ${duration(over)} before that one saved, so what that one put into req.session.${excerpt(taken, 60)} is lost`;
+        return [{ ...common, sentence, place }];
+      }
+      const under = staleMs(self, other);
+      const given = under === null ? null : lostName(self, other);
+      if (under === null || given === null) return [];
+      const sentence = `${name} saved the session over this request: it had loaded it at least ${duration(under)} before this one saved, so what this one put into req.session.${excerpt(given, 60)} is lost`;
+      return [{ ...common, sentence, place }];
+    });
+  },
+};
+
+/** What is meant for one step of a sign-in, or counts its attempts. */
+const OF_SIGN_IN =
+  /return|redirect|flash|message|csrf|xsrf|state|nonce|oauth|oidc|saml|captcha|attempt|passport/i;
+
+const sessionRenewed: Rule<Needs<'request', 'routing'>> = {
+  name: 'session-renewed',
+  needs: ['request'],
+  labels: ['session lost'],
+  why: 'The response set the cookie of a new session with values in it. An earlier request had the session that this request’s cookie named, with values that the new one does not have.',
+  fix: 'Copy the values to the new session. A sign-in with Passport makes a new one, and keeps them with `passport.authenticate("local", { keepSessionInfo: true })`. With `req.session.regenerate`, read them before and set them in its callback.',
+  relates: ({ request }) => request.sessionAndUser?.former !== undefined,
+  find({ request, routing }, _head, { siblings }) {
+    const { session, former } = request.sessionAndUser ?? {};
+    if (former === undefined || !isRecord(session) || Object.keys(session).length === 0) return [];
+    const before = siblings.find(({ kept }) => kept.request?.sessionAndUser?.mark === former);
+    const had = before?.kept.request?.sessionAndUser?.session;
+    if (before === undefined || !isRecord(had)) return [];
+    const lost = Object.keys(had).filter((name) => !Object.hasOwn(session, name) && !OF_SIGN_IN.test(name));
+    if (lost.length === 0) return [];
+    const names = lost.slice(0, NAMED).map((name) => `req.session.${excerpt(name, 60)}`);
+    const sentence = `The response began a new session without ${names.join(', ')}, which the session had before, at ${requestText(before.head)}`;
+    return [
+      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
+    ];
+  },
+};
+
+const sessionChangedLate: Rule<Needs<'request', 'routing'>> = {
+  name: 'session-changed-late',
+  needs: ['request'],
+  labels: ['session lost'],
+  why: 'The session has changed since the response headers were sent. express-session saves it when `end()` is called, which `send`, `json` and `redirect` do.',
+  fix: 'Change the session before the response is sent. If it must change later, call `req.session.save()` and wait for it.',
+  find({ request: { sessionAndUser }, routing }) {
+    const late = sessionAndUser?.late ?? [];
+    if (late.length === 0) return [];
+    const named = late.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
+    const more = late.length > NAMED ? ` and ${late.length - NAMED} more` : '';
+    const sentence = `${named.join(', ')}${more} changed after the headers were sent, so this may not be saved`;
+    return [
+      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
+    ];
+  },
+};
+
+/** Names in the session; null if there is none, or it was not read. */
+function sessionNames(request: KeptRequest | undefined): string[] | null {
+  const session = request?.sessionAndUser?.session;
+  return isRecord(session) ? Object.keys(session) : null;
+}
+
+/** A redirect is followed at once, in milliseconds. */
+const FOLLOWED_MS = 10_000;
+const LOGIN = /log-?in|sign-?(?:in|up)|register|auth|callback/i;
+const SENT_AWAY = new Set([302, 303, 401, 403]);
+
+function isSentAway(request: KeptRequest, status: number | null): boolean {
+  return SENT_AWAY.has(status ?? 0) && request.jar.length > 0 && sessionNames(request)?.length === 0;
+}
+
+const sessionEmpty: Rule<Needs<'request'>> = {
+  name: 'session-empty',
+  needs: ['request'],
+  labels: ['empty session'],
+  why: 'A login redirected to this address and set the session cookie that this request has sent. The session is empty, and the response sends the visitor away (302, 303, 401, 403).',
+  fix: 'Set values in the callback of `req.session.regenerate(…)`, because it makes a new session. If the store is slow, redirect in the callback of `req.session.save(…)`.',
+  relates: ({ request }, { status }) => isSentAway(request, status),
+  find({ request }, head, { siblings }) {
+    if (!isSentAway(request, head.status)) return [];
+    for (const { head: before, kept } of siblings) {
+      const { request: login, routing } = kept;
+      if (login === undefined) continue;
+      const left = sessionNames(login);
+      const isNear =
+        before.clientAddress === head.clientAddress && head.startedAt - before.startedAt < FOLLOWED_MS;
+      if (!isNear || left === null || !LOGIN.test(before.url)) continue;
+      if (pathOf(sentHeader(login, 'location')?.value ?? '') !== pathOf(head.url)) continue;
+      const set = sentHeaders(login, 'set-cookie').map(({ value }) => readCookie(value));
+      if (!set.some((one) => !isCleared(one) && request.jar.some(({ name }) => name === one.name))) continue;
+      const how =
+        left.length === 0
+          ? 'but left nothing in the session, as happens if it is regenerated after values were set'
+          : `with ${count(left.length, 'value')} in the session, which was not saved, or not read again`;
+      const sentence = `The session is empty: ${before.method} ${before.route ?? ''} (${before.token}) set its cookie and redirected here, ${how}`;
+      const place = routing?.route?.source;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'session', place }];
+    }
+    return [];
+  },
+};
+
+export const sessionRules: readonly Rule[] = [
+  sessionWithoutCookie,
+  sessionOverwritten,
+  sessionRenewed,
+  sessionChangedLate,
+  sessionEmpty,
+];
