@@ -211,6 +211,8 @@ describe('SQL, told without a parser', () => {
       'PRAGMA TABLE_INFO(`things`);',
     ])
       expect(isControl(sql), sql).to.equal(true);
-    expect(isControl('select begin from t')).to.equal(false);
+    expect(isControl('SET a TO on;SET b TO off;')).to.equal(true);
+    for (const sql of ['select begin from t', 'begin; update things set size = 1; commit'])
+      expect(isControl(sql), sql).to.equal(false);
   });
 });
