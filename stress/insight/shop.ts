@@ -36,11 +36,10 @@ function placesOf(folder: string, at: Fault['at']): string[] {
     const colon = place.indexOf(': ');
     const file = place.slice(0, colon);
     const text = place.slice(colon + 2);
-    const line = readFileSync(join(folder, file), 'utf8')
-      .split('\n')
-      .findIndex((one) => one.includes(text));
-    if (line === -1) throw new Error(`${file} has no line with “${text}”.`);
-    return `${file}:${line + 1}`;
+    const whole = readFileSync(join(folder, file), 'utf8');
+    const index = whole.indexOf(text);
+    if (index === -1) throw new Error(`${file} has no “${text}”.`);
+    return `${file}:${whole.slice(0, index).split('\n').length}`;
   });
 }
 

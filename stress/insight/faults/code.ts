@@ -42,7 +42,7 @@ export const code: Fault[] = [
       return answer;
     },
     symptom: isSlow,
-    says: /event loop was blocked.*another request \(GET \/help\/returns\)/,
+    says: /event loop was blocked.*another request \(GET \/help\/returns, \w+\)/,
     at: ['pages.js: for (let i = 0; i < 3e6', 'pages.js: function help('],
   },
   {

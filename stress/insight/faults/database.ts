@@ -284,7 +284,7 @@ export const database: Fault[] = [
     },
     symptom: (answer) => answer.status === 500,
     says: /got none.*GET \/orders\/recent/,
-    at: ['orders.js: const order = await db', 'orders.js: await db.client.acquireConnection()'],
+    at: ['orders.js: const order = await db', 'orders.js: await connection.query('],
   },
   {
     name: 'a new pool for each request',
@@ -375,7 +375,7 @@ export const database: Fault[] = [
     ],
     ask: (shop) => shop.get('/reports/customer?email=c1@example.com'),
     symptom: (answer) => answer.status === 500,
-    says: /compares a column with NULL/,
+    says: /compares email with NULL/,
     at: ["reports.js: db.raw('select * from customers"],
   },
 ];

@@ -176,7 +176,7 @@ export const http: Fault[] = [
     says: /session.*(?:secure|no cookie|not sent|Set-Cookie)/i,
     at: [
       "account.js: account.post('/login'",
-      'app.js: session({',
+      'app.js: app.use(\n    session({',
       'account.js: req.session.customerId = customer.id',
     ],
   },
