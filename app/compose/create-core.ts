@@ -73,7 +73,7 @@ export function createCore(options: CoreOptions): Core {
   function end({ isOver, how, isFailure, by }: End): void {
     if (by !== null) {
       by.endedProcess = how;
-      if (by.ended) by.onLateFact?.(by);
+      by.changed();
     }
     recorder.storeOpen({ isOver });
     const last: EndedProcess = { process: options.process, at: Date.now(), how };

@@ -84,7 +84,7 @@ export function recordError(context: Context, error: unknown, seen: SeenError): 
       known.atMs = context.elapsedMs();
     known.origin = origin;
     known.status = status;
-    if (context.ended) context.onLateFact?.(context);
+    context.changed();
   }
   return known;
 }

@@ -77,6 +77,7 @@ export function createCallRecorder<N extends CallName>({
       if (error !== undefined) Object.assign(fact, { error: failureText(error) });
       outcome?.(fact, context);
       (fact as CallTimes).durationMs ??= nowMs - fact.startMs;
+      context.changed();
     },
   };
 }

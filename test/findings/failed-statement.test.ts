@@ -15,6 +15,10 @@ describe('finding failed-statement', () => {
         await knex('nowhere').catch(() => []);
         res.send('fine');
       });
+      app.get('/unawaited', (_req, res) => {
+        void knex('nowhere').catch(() => []);
+        res.send('fine');
+      });
       app.get('/thrown', async (_req, res) => {
         res.json(await knex('nowhere'));
       });
@@ -102,6 +106,13 @@ describe('finding failed-statement', () => {
       /^insert into users failed \(value too long for type character varying\(5\)\); its error was caught; the transaction was aborted, so it refused select … from users \(test\/findings\/failed-statement\.test\.ts:\d+\)$/,
     );
     expect(findings[0]?.fix).to.contain('savepoint').and.contain('Check the length');
+  });
+
+  it('names one that failed after the response, because nothing awaited it', async () => {
+    const [finding] = (await ask.later('/unawaited', 'failed-statement')).of('failed-statement');
+    expect(finding?.sentence).to.equal(
+      'select … from nowhere failed (relation "nowhere" does not exist), but this request still answered 200',
+    );
   });
 
   it('says what a caught error was answered with', async () => {

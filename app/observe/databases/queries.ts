@@ -274,6 +274,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       }
       explainer?.note({ context, fact, connection: connection ?? null, sql, bindings });
       onEnd?.(context, fact);
+      context.changed();
     },
     waited({ context, system, sinceMs, held, isFull }: Waiting, connection: object): void {
       const opened = !connections.has(connection);

@@ -231,7 +231,7 @@ function createLayerTrace(
     fact.nextMs = context.elapsedMs() - fact.startMs;
     fact.outcome = 'next';
     noteNextCaller(context);
-    context.onLateFact?.(context);
+    context.changed();
   }
 
   /** Whether a router went on behind the error handler to this layer; otherwise the handler itself called a router to respond. */

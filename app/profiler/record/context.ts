@@ -157,8 +157,13 @@ export class Context {
     let list = this.#facts.get(name);
     if (list === undefined) this.#facts.set(name, (list = new FactList(this.#room)));
     const isFirst = list.add(fact, bytes + FACT_BYTES, repeating);
-    if (this.#endedMark !== null) this.onLateFact?.(this);
+    this.changed();
     return isFirst;
+  }
+
+  /** A fact was added, or says more than before: after the end, the profile is stored again. */
+  changed(): void {
+    if (this.#endedMark !== null) this.onLateFact?.(this);
   }
 
   /** True, and counts one fact, if the recording limit is reached. For facts that are expensive to make and of which none matters more than others. */
