@@ -108,6 +108,12 @@ describe('finding failed-statement', () => {
     expect(findings[0]?.fix).to.contain('savepoint').and.contain('Check the length');
   });
 
+  it('shows the source of its line', async () => {
+    const { profile } = await ask('/swallowed');
+    const page = await ask.page(urls.profile(profile.token));
+    expect(page.slice(page.indexOf('id="wrong"'))).to.match(/class="loop">[^<]*await knex\(/);
+  });
+
   it('names one that failed after the response, because nothing awaited it', async () => {
     const [finding] = (await ask.later('/unawaited', 'failed-statement')).of('failed-statement');
     expect(finding?.sentence).to.equal(

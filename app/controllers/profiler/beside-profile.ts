@@ -8,6 +8,7 @@ import type { RoutePercentiles } from '../../profiler/store/route-summary.ts';
 import type { Row } from '../../profiler/read/rows.ts';
 import { inTurns } from '../../profiler/turns.ts';
 import { presentPanel } from '../../render/present-panel.ts';
+import { excerptText } from '../../view-helpers/source.ts';
 import type { PageServices } from './page-services.ts';
 import { OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { readStarted } from './started.ts';
@@ -18,6 +19,8 @@ const RECENT = 100;
 const MOST_EXPLAINED = 4;
 const MOST_EVIDENCE = 2;
 const LONGEST_EVIDENCE = 1500;
+const LINES_BEFORE = 3;
+const LINES_AFTER = 2;
 
 export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercentiles | null {
   return percentiles === null || percentiles.count < FEWEST_TIMES ? null : percentiles;
@@ -38,20 +41,36 @@ function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): Explained
   return evidence;
 }
 
+/** The lines around it, unless the file was changed since. */
+function sourceOf(
+  { place = '' }: Finding,
+  { startedAt }: Profile,
+  sourceAt: NonNullable<PageServices['sourceAt']>,
+): ExplainedFinding['evidence'] {
+  const source = sourceAt(place);
+  if (source === null || (source.changedAt ?? 0) > startedAt) return [];
+  const line = Number(/\d+$/.exec(place)?.[0]);
+  const from = Math.max(source.excerpt.from, line - LINES_BEFORE);
+  const lines = source.excerpt.lines.slice(
+    from - source.excerpt.from,
+    line + LINES_AFTER - source.excerpt.from + 1,
+  );
+  return [{ label: place, block: { text: excerptText({ from, lines }, line), language: 'ts' } }];
+}
+
 function explain(
   findings: readonly ReadFinding[],
   rules: RuleTexts,
   rowsOf: (panel: string) => readonly Row[],
+  sourceOfFinding: (finding: Finding) => ExplainedFinding['evidence'],
 ): ExplainedFinding[] {
   return findings.map((finding, index) => {
     const { rule = '', panel } = finding;
     const { why = '', fix = '' } = Object.hasOwn(rules, rule) ? (rules[rule] ?? {}) : {};
-    return {
-      fix,
-      ...finding,
-      why,
-      evidence: index < MOST_EXPLAINED ? evidenceOf(finding, rowsOf(panel)) : [],
-    };
+    const recorded = index < MOST_EXPLAINED ? evidenceOf(finding, rowsOf(panel)) : [];
+    const hasSource = recorded.some(({ block }) => block.language === 'ts');
+    const source = hasSource || index >= MOST_EXPLAINED ? [] : sourceOfFinding(finding);
+    return { fix, ...finding, why, evidence: [...recorded, ...source] };
   });
 }
 
@@ -71,7 +90,7 @@ function isOfWork({ name, recorded }: Panel): boolean {
 }
 
 export async function readBeside(
-  { profiles, rules = {} }: Pick<PageServices, 'profiles' | 'rules'>,
+  { profiles, rules = {}, sourceAt = () => null }: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt'>,
   { profile, amendments, panels, findings }: ShownProfile,
 ): Promise<BesideProfile> {
   const rowsBy = new Map<string, readonly Row[]>();
@@ -101,7 +120,9 @@ export async function readBeside(
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
   ]);
   const beside: BesideProfile = {
-    findings: explain([...findings.shown, ...findings.folded], rules, rowsOf),
+    findings: explain([...findings.shown, ...findings.folded], rules, rowsOf, (finding) =>
+      sourceOf(finding, profile, sourceAt),
+    ),
     checked: checkedBy(rules, profile),
     work: panels
       .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)
