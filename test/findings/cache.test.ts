@@ -32,7 +32,11 @@ describe('findings about a cache', () => {
     await pause(60);
   }
   const ask = withFindingsApp((app) => {
-    app.get('/short', async (_req, res) => res.send(await cached('short', 'PX', 10)));
+    app.get('/short', async (_req, res) => {
+      // Longer than the value lives, however fast the machine is.
+      await pause(15);
+      res.send(await cached('short', 'PX', 10));
+    });
     app.get('/long', async (_req, res) => res.send(await cached('long', 'PX', 60_000)));
     app.get('/clock', async (_req, res) => res.send(await cached(`report:${Date.now()}:all`, 'PX', 60_000)));
     app.get('/own/:id', async (req, res) => res.send(await cached(`own:${req.params.id}`, 'PX', 60_000)));
