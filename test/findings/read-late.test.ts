@@ -1,9 +1,14 @@
 import { expect } from 'chai';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { readLate } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
+import type { Finding } from '../../app/index.ts';
+import { urls } from '../../app/urls.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { until } from '../support/waiting.ts';
 
 describe('finding read-late', () => {
   const ask = withFindingsApp((app) => {
@@ -12,15 +17,28 @@ describe('finding read-late', () => {
 
   it('says that the loop was blocked before the request was read, also if no request ran', async () => {
     await ask('/');
+    const { port, hostname } = new URL(ask.origin());
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
     const blocking = setInterval(() => {
+      // Sent at once, and read when the loop goes on.
+      socket.write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
       const end = performance.now() + 320;
       while (performance.now() < end);
     }, 700);
-    const { of } = await ask
+    let finding: Finding | undefined;
+    await until(async () => {
+      const [head] = (await once(socket, 'data')) as [Buffer];
+      const [, token = ''] = /^x-debug-token: (\w+)/im.exec(head.toString()) ?? [];
+      const text = await ask.page(urls.profileJson(token));
+      const { findings } = (JSON.parse(text) as { profile: { findings: Finding[] } }).profile;
+      finding = findings.find(({ rule }) => rule === 'read-late');
       // Compiling, or other work of the machine, may block it, too.
-      .when('/', ({ of: found }) => found('read-late').some(({ place }) => place !== undefined))
-      .finally(() => clearInterval(blocking));
-    const [finding] = of('read-late');
+      return finding?.place !== undefined;
+    }, 'a request was read late').finally(() => {
+      clearInterval(blocking);
+      socket.destroy();
+    });
     expect(finding).to.include({ label: 'read late', panel: 'runtime', anchor: 'before' });
     expect(finding?.sentence).to.match(
       /^This request may have waited up to \d+\.\d+ ms before it was read: the event loop was blocked by a timer \(setInterval\), outside of requests$/,
