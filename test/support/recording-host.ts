@@ -44,7 +44,7 @@ export async function startRecordingHost(options: ProfilerOptions = {}, port = 0
     throw new Error('no \u001b[31mstock');
   });
   app.get('/busy', function busy(_req, res) {
-    res.json(pbkdf2Sync('a', 'b', 200_000, 64, 'sha512').length);
+    res.json(pbkdf2Sync('a', 'b', 400_000, 64, 'sha512').length);
   });
   const bodies: string[] = [];
   app.post('/orders', (req, res) => {
