@@ -11,7 +11,6 @@ import type { Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, typeOf } from './shared/calls.ts';
-import {} from './shared/http.ts';
 import type { Database, Needs, Query, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';

@@ -230,7 +230,8 @@ function roundedOnTheWay({ database, http_client: client, request }: WithCalls):
 }
 
 /** A statement looked for an id that was received as JavaScript prints a rounded number, and found no row. */
-function roundedBefore(database: Database, request: KeptRequest): FindingDraft[] {
+function roundedBefore({ database, request }: WithCalls): FindingDraft[] {
+  if (database === undefined) return [];
   const rounded = receivedFields(request).flatMap(({ name, value }) => {
     const digits = String(value);
     const isLong = /^\d{18,20}$/.test(digits) && ID.test(name);
@@ -240,7 +241,7 @@ function roundedBefore(database: Database, request: KeptRequest): FindingDraft[]
     if (one.read.verb !== 'select' || one.query.rows !== 0) return [];
     const id = rounded.find(({ digits }) => one.query.bindings.some(({ value }) => textOf(value) === digits));
     if (id === undefined) return [];
-    const sentence = `${labelOf(database, one.query)} found no row for ${excerpt(id.name, 40)} ${id.digits}, which ends as JavaScript prints a number above 2^53: whoever made this address had read the id as a number`;
+    const sentence = `${labelOf(database, one.query)} found no row for ${excerpt(id.name, 40)} ${id.digits}, which ends as JavaScript prints a number above 2^53: whoever sent it had read the id as a number`;
     return [draftAt(one, sentence, 'warn')];
   });
 }
@@ -263,8 +264,7 @@ const digitsLost: Rule<WithCalls> = {
     }
     const ids = roundedIds(request);
     const [first] = ids;
-    if (first === undefined)
-      return [...roundedOnTheWay(kept), ...(database === undefined ? [] : roundedBefore(database, request))];
+    if (first === undefined) return [...roundedOnTheWay(kept), ...roundedBefore(kept)];
     const calls = client?.calls ?? [];
     const found = calls.findIndex(({ responseBody }) =>
       longIdsIn(responseBody?.text ?? '').some(

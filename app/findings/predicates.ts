@@ -157,15 +157,11 @@ const notInNull: Rule<Needs<'database'>> = {
         );
       });
       const { column, table, isTree } = list;
-      const [latest] = before;
-      const found = before.some(({ rows }) => rows !== 0);
-      if (isTree ? found || before.length === 0 : found && (latest?.rows ?? 0) < FEWEST_BEFORE) return [];
-      const others =
-        latest === undefined
-          ? ''
-          : found
-            ? `, where the request before found ${count(latest.rows ?? 0)}`
-            : `, nor did ${count(before.length, 'earlier request')}`;
+      const foundBefore = before.some(({ rows }) => rows !== 0);
+      const latest = before[0]?.rows ?? 0;
+      if (isTree ? foundBefore || before.length === 0 : foundBefore && latest < FEWEST_BEFORE) return [];
+      const noneBefore = before.length === 0 ? '' : `, nor did ${count(before.length, 'earlier request')}`;
+      const others = foundBefore ? `, although the request before found ${count(latest)}` : noneBefore;
       const example = isTree
         ? `its subselect has NULL, such as the ${column} of a row without a parent`
         : `${column} is NULL in one row of ${table}`;

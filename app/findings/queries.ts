@@ -8,7 +8,6 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { rollsBackToSavepoint } from '../profiler/transaction-sql.ts';
-import {} from './shared/http.ts';
 import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import {
   draftAt,

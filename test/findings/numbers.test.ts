@@ -112,7 +112,7 @@ describe('findings from numbers', () => {
         { database: keptQueries({ sql: 'select * from posts where id = $1', bindings: { id }, rows }) },
       );
     expect(asked('915013950209306600')).to.deep.equal([
-      'select … from posts found no row for id 915013950209306600, which ends as JavaScript prints a number above 2^53: whoever made this address had read the id as a number',
+      'select … from posts found no row for id 915013950209306600, which ends as JavaScript prints a number above 2^53: whoever sent it had read the id as a number',
     ]);
     expect(asked('915013950209306600', 1), 'it is there').to.deep.equal([]);
     expect(asked('915013950209306613')).to.deep.equal([]);

@@ -81,7 +81,7 @@ describe('findings from conditions and keys', () => {
       'select … from categories found no row: NOT IN is never true if category_id is NULL in one row of products',
     ]);
     expect(found('not-in-null', query(other, 0), undefined, [query(other, 2)])).to.deep.equal([
-      'select … from categories found no row, where the request before found 2: NOT IN is never true if category_id is NULL in one row of products',
+      'select … from categories found no row, although the request before found 2: NOT IN is never true if category_id is NULL in one row of products',
     ]);
     expect(found('not-in-null', query(other, 0), undefined, [query(other, 1)])).to.deep.equal([]);
     expect(found('not-in-null', query(nullable, 0), undefined, [query(nullable, 4)])).to.deep.equal([]);

@@ -61,16 +61,12 @@ function sourceOf(
 function explain(
   findings: readonly ReadFinding[],
   rules: RuleTexts,
-  rowsOf: (panel: string) => readonly Row[],
-  sourceOfFinding: (finding: Finding) => ExplainedFinding['evidence'],
+  evidence: (finding: Finding) => ExplainedFinding['evidence'],
 ): ExplainedFinding[] {
   return findings.map((finding, index) => {
-    const { rule = '', panel } = finding;
+    const { rule = '' } = finding;
     const { why = '', fix = '' } = Object.hasOwn(rules, rule) ? (rules[rule] ?? {}) : {};
-    const recorded = index < MOST_EXPLAINED ? evidenceOf(finding, rowsOf(panel)) : [];
-    const hasSource = recorded.some(({ block }) => block.language === 'ts');
-    const source = hasSource || index >= MOST_EXPLAINED ? [] : sourceOfFinding(finding);
-    return { fix, ...finding, why, evidence: [...recorded, ...source] };
+    return { fix, ...finding, why, evidence: index < MOST_EXPLAINED ? evidence(finding) : [] };
   });
 }
 
@@ -104,6 +100,12 @@ export async function readBeside(
     return rows;
   }
 
+  function evidence(finding: Finding): ExplainedFinding['evidence'] {
+    const recorded = evidenceOf(finding, rowsOf(finding.panel));
+    const hasSource = recorded.some(({ block }) => block.language === 'ts');
+    return hasSource ? recorded : [...recorded, ...sourceOf(finding, profile, sourceAt)];
+  }
+
   async function readUsual(): Promise<BesideProfile['usual']> {
     const percentiles = enoughTimes(await profiles.routePercentiles(profile));
     const { route, method, startedAt: until } = profile;
@@ -120,9 +122,7 @@ export async function readBeside(
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
   ]);
   const beside: BesideProfile = {
-    findings: explain([...findings.shown, ...findings.folded], rules, rowsOf, (finding) =>
-      sourceOf(finding, profile, sourceAt),
-    ),
+    findings: explain([...findings.shown, ...findings.folded], rules, evidence),
     checked: checkedBy(rules, profile),
     work: panels
       .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)

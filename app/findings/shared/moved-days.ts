@@ -4,7 +4,6 @@ import { mediaTypeOf } from '../../profiler/http-text.ts';
 import { foundRows } from '../../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn } from '../../panels/shared/json-leaves.ts';
 import type { Json } from '../../profiler/json.ts';
-import {} from './http.ts';
 import type { Kept, Query } from './kept.ts';
 
 export const DAY = /^(\d{4}-\d\d-\d\d)$/;
