@@ -5,7 +5,7 @@ import { hasFailed } from '../panels/shared/failed-call.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isInLibrary } from '../profiler/read/rows.ts';
-import type { ThrownFrame } from '../profiler/record/thrown.ts';
+import { frameLine, type ThrownFrame } from '../profiler/record/thrown.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName, lostMethods, outcomeOf, typeOf } from './shared/calls.ts';
 import {
@@ -98,11 +98,6 @@ export const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http
 
 function ownFrame(frames: readonly ThrownFrame[] | undefined): ThrownFrame | undefined {
   return frames?.find(({ kind }) => kind === 'own');
-}
-
-function frameLine(frame: ThrownFrame | undefined): string | null {
-  if (frame === undefined || frame.file === null) return null;
-  return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
 }
 
 function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[] {

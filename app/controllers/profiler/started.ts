@@ -1,5 +1,6 @@
 /** Profiles that a request started: its jobs, events and commands, and calls to applications of the same storage, with their outcome. */
 import { errorText } from '../../profiler/error-text.ts';
+import { frameLine } from '../../profiler/record/thrown.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { StartedProfile } from '../../profiler/panel.ts';
@@ -22,9 +23,7 @@ function firstLine(error: string | null): string | null {
 function thrownAt(profile: Profile | undefined): string | null {
   const { errors = [] } = (profile && dataOf(profile, 'exception')) ?? {};
   const frame = errors.find(({ place }) => place !== null)?.place?.frame;
-  return frame === undefined || frame.file === null
-    ? null
-    : `${frame.file}${frame.line === null ? '' : `:${frame.line}`}`;
+  return frameLine(frame);
 }
 
 function headOf(

@@ -1,10 +1,10 @@
 /** Helpers of rules about errors and log lines: where they came from. */
 import type { ExceptionData, ThrownRecord } from '../../panels/exception/data.ts';
+import { frameLine } from '../../profiler/record/thrown.ts';
 import type { Database } from './kept.ts';
 
 export function lineOf({ place }: Pick<ThrownRecord, 'place'>): string | null {
-  const { file = null, line = null } = place?.frame ?? {};
-  return file === null || line === null ? file : `${file}:${line}`;
+  return frameLine(place?.frame);
 }
 
 /** It was thrown, rejected or passed to `next()`, not just logged, or read from the response. */

@@ -38,8 +38,3 @@ function isOwn({ kind }: ThrownFrame): boolean {
 function isShown(frame: ThrownFrame): boolean {
   return isOwn(frame) && frame.excerpt !== null;
 }
-
-export function nameOfPlace({ frame }: SourcePlace): string | null {
-  if (frame.file === null) return null;
-  return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
-}

@@ -1,14 +1,14 @@
 /** Thrown errors as rows: the place, the cause chain with its stacks, properties, the stack trace, the request's last log lines. */
 import type { Json } from '../../profiler/json.ts';
 import type { Detail, Presentation, Row, Section } from '../../profiler/read/rows.ts';
-import type { Thrown, ThrownLink } from '../../profiler/record/thrown.ts';
+import { frameLine, type Thrown, type ThrownLink } from '../../profiler/record/thrown.ts';
 import { framePlace, headline, propertyRows, traceLines } from '../../view-helpers/frames.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText, excerptLines } from '../../view-helpers/source.ts';
 import { valueHelpers, valueText } from '../../view-helpers/values.ts';
 import type { Swallowed, ValuesRecord } from '../../profiler/record/values.ts';
 import type { ExceptionData, ThrownRecord } from './data.ts';
-import { nameOfPlace, type SourcePlace } from './place.ts';
+import type { SourcePlace } from './place.ts';
 
 /** No route matched: the application itself threw nothing. */
 const MISSES: ReadonlySet<unknown> = new Set(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED']);
@@ -89,7 +89,7 @@ function whereRow({ thrown, place }: ThrownRecord, id: string): Row {
     ...row,
     label: whereTitle(place, thrown),
     ...(inside === null ? {} : { text: `${inside}()` }),
-    place: nameOfPlace(place),
+    place: frameLine(place.frame),
     note: notes.filter((note) => note !== '').join(', ') || null,
   };
 }
@@ -99,12 +99,12 @@ function sourceSection({ place }: ThrownRecord, id: string): Section {
   const { frame, member } = place ?? {};
   const excerpt = frame?.excerpt ?? null;
   const rows: Row[] =
-    place === null || frame === undefined || excerpt === null
+    frame === undefined || excerpt === null
       ? []
       : [
           {
             id: `${id}-source-text`,
-            place: nameOfPlace(place),
+            place: frameLine(frame),
             block: {
               text: excerptText(excerpt, frame.line),
               language: 'ts',
@@ -312,7 +312,7 @@ export function presentException({
   const place = errors[0]?.place ?? null;
   return {
     ...(values === undefined ? {} : { lead: [valuesLead(values)] }),
-    figures: [{ label: 'Where', value: place === null ? null : nameOfPlace(place), isPlace: true }],
+    figures: [{ label: 'Where', value: frameLine(place?.frame), isPlace: true }],
     sections: [
       ...errors.flatMap((record, index) => recordSections(record, index, values !== undefined)),
       {

@@ -1,12 +1,11 @@
 /** The data of other panels that the overview reads. */
 import type { Profile } from '../../profiler/profile.ts';
+import { frameLine } from '../../profiler/record/thrown.ts';
 import { dataOf } from '../shared/panel-data.ts';
 
 export function thrownAt(profile: Profile): string | null {
   const frame = dataOf(profile, 'exception')?.errors[0]?.place?.frame;
-  return frame === undefined || frame.file === null
-    ? null
-    : `${frame.file}${frame.line === null ? '' : `:${frame.line}`}`;
+  return frameLine(frame);
 }
 
 export function blockedMsOf(profile: Profile): number | null {

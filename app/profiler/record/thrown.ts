@@ -73,3 +73,9 @@ export interface Thrown {
   /** Where the chain ends: at the root, at a cycle, or where nothing more was recorded: that is no root. */
   chainEnd: 'root' | 'circular' | 'truncated';
 }
+
+/** `src/list.ts:22`, or the file alone; null for code without a file. */
+export function frameLine(frame: Pick<ThrownFrame, 'file' | 'line'> | undefined): string | null {
+  const { file = null, line = null } = frame ?? {};
+  return file === null || line === null ? file : `${file}:${line}`;
+}
