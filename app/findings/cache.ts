@@ -211,8 +211,8 @@ const cacheLargeReply: Rule<Needs<'cache'>> = {
   },
 };
 
-function raceSentence({ what, token }: Overlap, label: string, who: 'over' | 'under' | 'both'): string {
-  const other = `${excerpt(what, 80)} (${token})`;
+function raceSentence({ head }: Overlap, label: string, who: 'over' | 'under' | 'both'): string {
+  const other = requestText(head);
   if (who === 'under')
     return `${other} wrote over the key that ${label} had written: it had read the key before that`;
   if (who === 'over')

@@ -298,11 +298,6 @@ const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
 /** `left join time_entries as t on …` */
 const LEFT_JOIN =
   /\bleft (?:outer )?join (?:\w+\.)?(\w+)(?: as)?(?: (?!on\b|using\b)(\w+))? (?:on|using)\b/gi;
-/** They are unknown for NULL. */
-const NEVER_NULL = new Set([
-  '=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'in', 'not in', 'between',
-]); // prettier-ignore
-
 /** Columns that the text before FROM counts, or sums up with a value for none: rows without a match are wanted. */
 function wantsUnmatched(sql: string, alias: string): boolean {
   const columns = /^select (.*?) from /i.exec(sql)?.[1] ?? '';
@@ -326,9 +321,10 @@ const leftJoinUndone: Rule<Needs<'database'>> = {
       const sql = plainSql(database, query);
       for (const [, table = '', alias = table] of sql.matchAll(LEFT_JOIN)) {
         const compared = (read.where ?? []).filter(({ of }) => of?.toLowerCase() === alias.toLowerCase());
-        const [first] = compared.filter(({ operator }) => NEVER_NULL.has(operator));
-        if (first === undefined || compared.some(({ operator }) => operator === 'is')) continue;
-        if (!wantsUnmatched(sql, alias)) continue;
+        const [first] = compared;
+        // Every comparison but these two is unknown for NULL.
+        const isNullSafe = compared.some(({ operator }) => operator === 'is' || operator === '<=>');
+        if (first === undefined || isNullSafe || !wantsUnmatched(sql, alias)) continue;
         const from = read.table ?? 'the first table';
         const sentence = `${labelOf(database, query)} has a LEFT JOIN of ${excerpt(table, 40)}, but its WHERE compares ${first.column} of it, which is NULL where no row matches: rows of ${excerpt(from, 40)} without ${excerpt(table, 40)} are left out`;
         return [draftAt(one, sentence, 'warn')];

@@ -8,7 +8,7 @@ import { receivedFields } from '../panels/shared/received.ts';
 import { givenText, keyedBy, textsIn } from './shared/conditions.ts';
 import { type Database, endOf, type Needs, type OtherRequest, type Query, type Rule } from './shared/kept.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
-import { count, duration, excerpt, listOf, LONGEST_NAME, requestText } from './shared/wording.ts';
+import { count, duration, listOf, requestText } from './shared/wording.ts';
 
 const MOST_NAMED = 3;
 
@@ -17,11 +17,8 @@ function isWrite(database: Database, query: Query): boolean {
 }
 
 /** Of the writes that rest on a stale read: what is certain of their order. */
-function raceSentence(
-  { what, token }: Overlap,
-  { who, columns, of, isInsert, label, staleMs }: Race,
-): string {
-  const other = `${excerpt(what, LONGEST_NAME)} (${token})`;
+function raceSentence({ head }: Overlap, { who, columns, of, isInsert, label, staleMs }: Race): string {
+  const other = requestText(head);
   const read = `this request had read ${duration(staleMs)} before`;
   if (isInsert)
     return who === 'both'

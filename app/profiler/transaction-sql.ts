@@ -1,4 +1,4 @@
-/** Statements that begin and end a transaction. A text may hold several: the first begins it, the last ends it. */
+/** Statements that begin and end a transaction, or do no work. A text may hold several: the first begins it, the last ends it. */
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 /** Behind it only a comment is allowed: in a text of several statements, the words may stand in a value. */
 const COMMITS = /(?:^|;)\s*(?:commit|end)(?:\s+(?:work|transaction))?\s*(?:\/\*[^;]*\*\/\s*)?;?\s*$/i;
@@ -26,4 +26,11 @@ export function rollsBackToSavepoint(sql: string): boolean {
 
 export function endsTransaction(sql: string): boolean {
   return commits(sql) || rollsBack(sql) || PREPARES.test(sql);
+}
+
+const CONTROL = /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|end|abort|set|pragma)\b/i;
+
+/** Begin, commit, a setting of the connection (`set time zone`), a question about the schema that an ORM repeats (`pragma`) and the like, which do no work. */
+export function isControl(sql: string): boolean {
+  return CONTROL.test(sql) && sql.split(';').every((part) => part.trim() === '' || CONTROL.test(part));
 }

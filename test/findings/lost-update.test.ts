@@ -108,7 +108,7 @@ describe('finding lost-update', () => {
     for (const finding of found) {
       expect(finding).to.include({ label: 'lost update', panel: 'database', broke: 'unseen' });
       expect(finding.sentence)
-        .to.match(/POST \/buy\/3 \([0-9a-f]{6}\)/)
+        .to.match(/POST \/buy\/:id \([0-9a-f]{6}\)/)
         .and.contain('stock');
       expect(finding.place).to.match(/^test\/findings\/lost-update\.test\.ts:\d+$/);
     }

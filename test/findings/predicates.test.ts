@@ -207,10 +207,12 @@ describe('findings from conditions and keys', () => {
       'select … from employees has a LEFT JOIN of time_entries, but its WHERE compares approved of it, which is NULL where no row matches: rows of employees without time_entries are left out';
     expect(of('e.team = $1 and t.approved = true')).to.deep.equal([sentence]);
     expect(of('"t"."approved" = true', 'e.id, count(distinct t.id)')).to.deep.equal([sentence]);
+    expect(of("t.approved not like 'n%'")).to.deep.equal([sentence]);
     for (const where of [
       'e.team = $1',
       '(t.approved = true or t.id is null)',
       't.id is null',
+      't.approved <=> null',
       't.id is not null and t.approved = true',
       'coalesce(t.approved, true) = true',
     ])

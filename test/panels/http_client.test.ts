@@ -218,12 +218,15 @@ describe('the panel of outgoing calls', () => {
       ),
     );
     expect(detailOf(body, 'As cURL')?.note).to.equal('Not included: the body (not recorded).');
-    expect(detailOf(body, 'As cURL')?.block?.text.split(' \\\n')[0]).to.equal(
-      `curl -X 'POST' --globoff --compressed 'https://a.example/a[1]'`,
-    );
+    expect(detailOf(body, 'As cURL')?.block?.text.split(' \\\n')).to.deep.equal([
+      `curl 'https://a.example/a[1]'`,
+      '  --globoff',
+      '  -X POST',
+      '  --compressed',
+    ]);
     expect(detailOf(plain, 'As cURL')).to.deep.equal({
       title: 'As cURL',
-      block: { text: `curl --head 'https://a.example/b'`, language: 'sh' },
+      block: { text: `curl 'https://a.example/b' \\\n  --head`, language: 'sh' },
     });
   });
 

@@ -5,7 +5,7 @@ import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { requestPanel } from '../../app/panels/request/index.ts';
 import { receivedSection } from '../../app/panels/request/bodies.ts';
 import { toCurl } from '../../app/panels/request/curl.ts';
-import { shellQuote } from '../../app/panels/shared/shell.ts';
+import { shellQuote } from '../../app/panels/shared/curl.ts';
 import { decodePreview } from '../../app/profiler/http-text.ts';
 import type { BodyFact } from '../../app/profiler/record/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
@@ -244,9 +244,9 @@ describe('panel request: as cURL', () => {
     expect((await curlOf({ headers })).slice(1)).to.deep.equal([
       '-H',
       'Accept: text/html',
+      '--compressed',
       '-H',
       'X-Empty;',
-      '--compressed',
     ]);
   });
 

@@ -1,8 +1,9 @@
 /** Helpers of rules that read the database panel. */
+import { isControl } from '../../profiler/transaction-sql.ts';
 import type { ReadStatement } from '../../panels/shared/read-statement.ts';
 import { pick } from '../../panels/shared/rows.ts';
 import { aboutStatement, labelOfStatement } from '../../panels/shared/about-statement.ts';
-import { isControl, isRead } from '../../panels/shared/statements.ts';
+import { isRead } from '../../panels/shared/statements.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
 import type { Database, Query } from './kept.ts';
 import { addTo } from '../../profiler/group-by.ts';

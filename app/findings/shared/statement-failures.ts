@@ -3,7 +3,7 @@ import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-
 import type { Database, OtherRequest, Query } from './kept.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import { sqlOf } from './queries.ts';
-import { excerpt } from './wording.ts';
+import { excerpt, requestText } from './wording.ts';
 
 export const DUPLICATE =
   /duplicate key value violates unique|^Duplicate entry|UNIQUE constraint failed|Violation of UNIQUE KEY|\bE11000\b/;
@@ -121,8 +121,7 @@ export function oppositeOrder(
           query < wanted.query && theirs.findLastIndex((their) => isSameRow(their.row, row)) > at,
       );
       if (at === -1 || held === undefined) continue;
-      const what = `${head.method} ${excerpt(head.url.replace(/\?.*$/s, ''), 80)} (${head.token})`;
-      return `: this request locked a row of ${lockText(held)} before one of ${lockText(wanted)}, and ${what} locked the same rows the other way round`;
+      return `: this request locked a row of ${lockText(held)} before one of ${lockText(wanted)}, and ${requestText(head)} locked the same rows the other way round`;
     }
   }
   return '';

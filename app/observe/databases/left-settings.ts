@@ -3,12 +3,13 @@
  * next request that gets the connection works with them, unless it sets its own.
  */
 import type { Context } from '../../profiler/record/context.ts';
+import { isControl } from '../../profiler/transaction-sql.ts';
 import type { LeftSetting } from './query-fact.ts';
 
 const SETS =
   /\bset_config\(\s*'(\w+\.\w+)'\s*,[^)]*,\s*(?:false|'f')\s*\)|^\s*set\s+(?:session\s+)?(\w+\.\w+|@\w+)\s*(?::?=|to\b)/i;
 const RESETS = /^\s*(?:discard\s+all|reset\b)/i;
-const CONTROLS = /^\s*(?:set|begin|start|commit|rollback|savepoint|release|show)\b/i;
+const SHOWS = /^\s*show\b/i;
 
 interface Left extends LeftSetting {
   context: Context;
@@ -34,7 +35,7 @@ export function createLeftSettings(): LeftSettings {
       else if (RESETS.test(sql)) left.delete(connection);
       const known = left.get(connection);
       if (known === undefined || known.context === context || known.told === context) return null;
-      if (CONTROLS.test(sql)) return null;
+      if (isControl(sql) || SHOWS.test(sql)) return null;
       known.told = context;
       const { name, by, place } = known;
       return { name, by, place };

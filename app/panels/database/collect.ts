@@ -2,6 +2,7 @@
  * Facts `query` -> stored data: each statement's text once, bindings named after their columns, so that the recorder masks a password by
  * its column, and source around the lines that loop, are slow or fail.
  */
+import { isControl } from '../../profiler/transaction-sql.ts';
 import { round } from '../../profiler/read/span.ts';
 import type { Counted } from '../../profiler/record/beyond-limit.ts';
 import type { Context } from '../../profiler/record/context.ts';
@@ -12,7 +13,6 @@ import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { isLoop, groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, pick } from '../shared/rows.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
-import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
 import { keptRows } from '../shared/found-rows.ts';

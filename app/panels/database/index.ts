@@ -1,9 +1,9 @@
 /** The panel of queries: their durations, their lines, and repeats. */
+import { isControl } from '../../profiler/transaction-sql.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary } from '../../profiler/profile.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { labelOfStatement } from '../shared/about-statement.ts';
-import { isControl } from '../shared/statements.ts';
 import { type Collecting, collectQueries } from './collect.ts';
 import type { DatabaseData, KeptDatabase, DatabaseQuery } from './data.ts';
 import { drawQueries } from './cards.ts';

@@ -1,3 +1,4 @@
+import { isControl } from '../../profiler/transaction-sql.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
@@ -7,7 +8,6 @@ import { totalMs } from '../shared/rows.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
-import { isControl } from '../shared/statements.ts';
 import { keptNote } from '../shared/unkept.ts';
 import {
   type DatabaseData,

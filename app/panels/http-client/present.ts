@@ -13,19 +13,11 @@ import { type CallGroup, groupCalls, redirectsOf } from './groups.ts';
 import { compareResponses, indented } from './responses.ts';
 import { totalMs } from '../shared/rows.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
-import { shellQuote } from '../shared/shell.ts';
-
-/** Set by the HTTP client; curl sets its own. */
-const OWN_HEADERS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding']);
+import { curlLines, textBody } from '../shared/curl.ts';
 
 interface CurlCommand {
   lines: string[];
   lacks: string[];
-}
-
-function methodOf(method: string): string {
-  if (method === 'GET') return '';
-  return method === 'HEAD' ? ' --head' : ` -X ${shellQuote(method)}`;
 }
 
 /** Whether there was a body that is not recorded as a whole; the headers tell. */
@@ -37,20 +29,14 @@ function lacksBody({ requestHeaders, requestBody }: CallEntry): boolean {
 }
 
 function curlOf(call: CallEntry): CurlCommand {
-  const { method, url, requestHeaders } = call;
-  // Brackets and braces in an address are patterns to curl.
-  const globbing = /[[\]{}]/.test(url) ? ' --globoff' : '';
-  const packed = namedHeader(requestHeaders, 'accept-encoding') !== null;
-  const parts = [`curl${methodOf(method)}${globbing}${packed ? ' --compressed' : ''} ${shellQuote(url)}`];
-  for (const { name, value } of requestHeaders) {
-    if (!OWN_HEADERS.has(name.toLowerCase())) parts.push(`  -H ${shellQuote(`${name}: ${value}`)}`);
-  }
-  const lacks: string[] = [];
-  if (call.requestBody !== undefined && !lacksBody(call))
-    parts.push(`  --data-raw ${shellQuote(call.requestBody.text ?? '')}`);
-  if (lacksBody(call)) lacks.push('the body (not recorded)');
-  if (parts.some(isMasked)) lacks.push('masked values');
-  return { lines: parts.map((part, index) => (index === parts.length - 1 ? part : `${part} \\`)), lacks };
+  const { method, url, requestHeaders: headers, requestBody } = call;
+  const isLacking = lacksBody(call);
+  const text = isLacking ? null : (requestBody?.text ?? null);
+  const body = text === null ? [] : textBody(text, namedHeader(headers, 'content-type'));
+  const lines = curlLines({ method, url, headers, body });
+  const lacks = isLacking ? ['the body (not recorded)'] : [];
+  if (lines.some(isMasked)) lacks.push('masked values');
+  return { lines, lacks };
 }
 
 function errorName(error: string): string {

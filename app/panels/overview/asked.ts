@@ -3,7 +3,7 @@ import type { BesideProfile } from '../../profiler/panel.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
-import { endsTransaction } from '../../profiler/transaction-sql.ts';
+import { endsTransaction, isControl } from '../../profiler/transaction-sql.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
@@ -22,7 +22,7 @@ import { isByItself, MOST_HEADERS } from './received.ts';
 import { repeatedSteps } from './repeated.ts';
 import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
-import { isControl, isRead } from '../shared/statements.ts';
+import { isRead } from '../shared/statements.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 const MOST = 40;

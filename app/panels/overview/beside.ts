@@ -2,6 +2,7 @@
 import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 import type { Row, Section } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
@@ -34,11 +35,12 @@ function differenceRows({ missing, only, stays, same }: Differences): Row[] {
     : [...rows, { label: 'Same as usual', note: same.join(', ') }];
 }
 
-function overlapRow({ token, what, status, startMs, durationMs, shared }: Overlap): BesideRow {
+function overlapRow({ head, startMs, shared }: Overlap): BesideRow {
+  const { token, method, url, status, durationMs } = head;
   const first = shared.slice(0, 2);
   return {
     token,
-    label: what,
+    label: `${method} ${pathOf(url)}`.slice(0, 200),
     note: noteOf([
       status === null ? null : String(status),
       `${durationText(Math.abs(startMs))} ${startMs < 0 ? 'before' : 'after'} this one`,

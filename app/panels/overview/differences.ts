@@ -1,4 +1,5 @@
 /** Differences between a request and the others of its route: work, fields and headers. Silent with fewer than five others. */
+import { isControl } from '../../profiler/transaction-sql.ts';
 import type { RouteAround } from '../../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
@@ -11,7 +12,7 @@ import type { Kept as AllKept } from '../shared/panel-data.ts';
 import type { RanLayer } from '../shared/ran-layers.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { isInLibrary } from '../../profiler/read/rows.ts';
-import { isControl, labelOf } from '../shared/statements.ts';
+import { labelOf } from '../shared/statements.ts';
 
 export interface Difference {
   kind: string;

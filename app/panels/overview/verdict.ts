@@ -1,4 +1,5 @@
 /** The sentence for a request without findings: the checks that ran, and doubts. */
+import { isControl } from '../../profiler/transaction-sql.ts';
 import { errorText } from '../../profiler/error-text.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
@@ -6,7 +7,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/read/rows.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
-import { isControl, isRead } from '../shared/statements.ts';
+import { isRead } from '../shared/statements.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';

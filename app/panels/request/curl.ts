@@ -1,15 +1,10 @@
-/**
- * A recorded request as a curl command for a POSIX shell, one option per line. Recorded text is in single quotes, in which a shell
- * interprets nothing. `-X` is used only if curl would choose another method. Headers that curl or the proxy writes are left out; masked
- * values stay masked.
- */
+/** The recorded request as a curl command. Headers that a proxy on the way wrote are left out. */
 import type { RequestPanelData } from './data.ts';
-import { shellQuote } from '../shared/shell.ts';
+import { curlLines, shellQuote, textBody } from '../shared/curl.ts';
 
-/** Written by curl, or by a proxy on the way. */
-const LEFT_OUT = new Set([
-  'host', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'expect', 'upgrade-insecure-requests',
+const OF_PROXY = new Set([
   'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-forwarded-scheme', 'x-real-ip', 'x-scheme',
+  'upgrade-insecure-requests',
 ]); // prettier-ignore
 
 /** `"` and `\` have a meaning inside the quoted parts of curl's `--form`. */
@@ -46,47 +41,20 @@ function bodyOptions(data: RequestPanelData): string[] {
   if (body === null) return [];
   if (isMultipart(data)) return formOptions(body);
   // A truncated body would be another request: the command mentions it and does not send it.
-  if (body.text === null || body.truncated) return [];
-  // curl would add the type of a form.
-  const untyped = body.contentType === null ? [`-H ${shellQuote('Content-Type:')}`] : [];
-  return [...untyped, `--data-raw ${shellQuote(body.text)}`];
+  return body.text === null || body.truncated ? [] : textBody(body.text, body.contentType);
 }
 
-function methodOption(method: string, hasData: boolean): string[] {
-  if (method === 'HEAD' && !hasData) return ['--head'];
-  if (method === (hasData ? 'POST' : 'GET')) return [];
-  return [`-X ${/^[A-Z]+$/.test(method) ? method : shellQuote(method)}`];
-}
-
-function headerOptions(data: RequestPanelData): string[] {
-  return data.headers
-    .filter(({ name }) => !LEFT_OUT.has(name.toLowerCase()))
-    .filter(({ name }) => name.toLowerCase() !== 'accept-encoding')
-    .filter(({ name }) => !(isMultipart(data) && name.toLowerCase() === 'content-type'))
-    .map(({ name, value }) => `-H ${shellQuote(value === '' ? `${name};` : `${name}: ${value}`)}`);
-}
-
-function addressOptions({ url, client }: RequestPanelData): string[] {
-  const origin = client.origin ?? `${client.scheme}://localhost`;
-  if (!url.startsWith('/')) return [shellQuote(`${origin}/`), `--request-target ${shellQuote(url)}`];
-  return [
-    shellQuote(`${origin}${url}`),
-    ...(/[[\]{}]/.test(url) ? ['--globoff'] : []),
-    ...(/\/\.{1,2}(?:[/?]|$)/.test(url) ? ['--path-as-is'] : []),
-  ];
+function headersOf(data: RequestPanelData): RequestPanelData['headers'] {
+  return data.headers.filter(
+    ({ name }) => !OF_PROXY.has(name.toLowerCase()) && !(isMultipart(data) && /^content-type$/i.test(name)),
+  );
 }
 
 export function toCurl(data: RequestPanelData): string[] {
-  const body = bodyOptions(data);
-  const compressed = data.headers.some(({ name, value }) => /^accept-encoding$/i.test(name) && value !== '');
-  const [address = '', ...rest] = addressOptions(data);
-  const options = [
-    ...rest,
-    ...methodOption(data.method, body.length > 0),
-    ...headerOptions(data),
-    ...(compressed ? ['--compressed'] : []),
-    ...body,
-  ];
-  const lines = [`curl ${address}`, ...options.map((option) => `  ${option}`)];
-  return lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line));
+  const { method, url, client } = data;
+  const origin = client.origin ?? `${client.scheme}://localhost`;
+  const request = { method, headers: headersOf(data), body: bodyOptions(data) };
+  return url.startsWith('/')
+    ? curlLines({ ...request, url: `${origin}${url}` })
+    : curlLines({ ...request, url: `${origin}/`, more: [`--request-target ${shellQuote(url)}`] });
 }

@@ -2,25 +2,22 @@
  * Two requests at once: which rows, keys and locks both touched, in which order, and who wrote over whom. The overview and the findings ask
  * the same function. Silent where texts or times leave it open.
  */
+import type { ProfileHead } from '../../profiler/profile.ts';
 import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
-import { endsTransaction, rollsBack } from '../../profiler/transaction-sql.ts';
+import { endsTransaction, isControl, rollsBack } from '../../profiler/transaction-sql.ts';
 import type { Kept as AllKept } from './panel-data.ts';
 import { receivedBy } from './received.ts';
 import { endOf } from './rows.ts';
 import { isSameRow, type RowTouched, rowTouched } from './row-touched.ts';
 import { labelOfStatement } from './about-statement.ts';
-import { isControl, isRead } from './statements.ts';
+import { isRead } from './statements.ts';
 
 /** Another request, and what it shared with this one. */
 export interface Overlap {
-  token: string;
-  what: string;
-  status: number | null;
+  head: ProfileHead;
   /** When it began, in the time of this request; negative: before it. */
   startMs: number;
-  /** null: it still runs. */
-  durationMs: number | null;
   shared: Shared[];
 }
 
@@ -347,11 +344,8 @@ export function overlapsOf(request: EarlierRequest, overlapping: readonly Earlie
       };
       const others = other.kept.database ?? NO_QUERIES;
       return {
-        token: other.head.token,
-        what: `${other.head.method} ${other.head.url.replace(/\?.*$/s, '')}`.slice(0, 200),
-        status: other.head.status,
+        head: other.head,
         startMs: shiftMs,
-        durationMs: other.head.durationMs,
         shared: withoutRepeats([
           ...touchedByBoth(here, there, isSameClock ? SAME_CLOCK_MS : SLACK_MS),
           ...heldByOne(database, other.head.token, true),

@@ -1,10 +1,11 @@
 /** Groups of statements: one that a loop repeats, and one that runs twice with the same values. */
+import { isControl } from '../../profiler/transaction-sql.ts';
 import type { Facts } from '../../profiler/record/facts.ts';
 import { givenValue } from './read-statement.ts';
 import { areApart } from './loop-path.ts';
 import { endOf, pick } from './rows.ts';
 import { aboutStatement } from './about-statement.ts';
-import { isControl, isRead } from './statements.ts';
+import { isRead } from './statements.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 type Query = Facts['query'];

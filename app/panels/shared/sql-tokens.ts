@@ -42,7 +42,7 @@ const REST = [
   String.raw`0[xX][\da-fA-F_]+\b|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b`,
   String.raw`[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*`,
   String.raw`\s+`,
-  String.raw`::|->>|->|#>>|#>|@>|<@|\|\||\?\||\?&|@\?|@@|&&|!~\*|!~|~\*|=>|:=|<=|>=|<>|!=|\?\d*|[\s\S]`,
+  String.raw`::|->>|->|#>>|#>|@>|<@|\|\||\?\||\?&|@\?|@@|&&|!~\*|!~|~\*|=>|:=|<=>|<=|>=|<>|!=|\?\d*|[\s\S]`,
 ];
 const TOKEN = new RegExp([...COMMENTS, ...QUOTED, ...REST].join('|'), 'g');
 const MYSQL_TOKEN = new RegExp([...COMMENTS, ...QUOTED_BY_MYSQL, ...REST].join('|'), 'g');

@@ -110,13 +110,6 @@ export function labelOf(sql: string, system?: string): string {
   }
 }
 
-const CONTROL = /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|end|abort|set|pragma)\b/i;
-
-/** Begin, commit, a setting of the connection (`set time zone`), a question about the schema that an ORM repeats (`pragma`) and the like, which do no work. */
-export function isControl(sql: string): boolean {
-  return CONTROL.test(sql) && sql.split(';').every((part) => part.trim() === '' || CONTROL.test(part));
-}
-
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;
 
 const NAMED = 100;

@@ -3,13 +3,8 @@ import { aboutStatement } from '../../../app/panels/shared/about-statement.ts';
 import { sqlLines } from '../../../app/panels/shared/sql-lines.ts';
 import { oneLine } from '../../../app/panels/database/statement-line.ts';
 import { joinTokens, sqlTokens } from '../../../app/panels/shared/sql-tokens.ts';
-import {
-  bindingColumns,
-  isControl,
-  isRead,
-  labelOf,
-  shapeOf,
-} from '../../../app/panels/shared/statements.ts';
+import { bindingColumns, isRead, labelOf, shapeOf } from '../../../app/panels/shared/statements.ts';
+import { isControl } from '../../../app/profiler/transaction-sql.ts';
 import { cpuMsOf } from '../../support/waiting.ts';
 
 function kinds(sql: string): string[] {
