@@ -311,6 +311,33 @@ describe('panel request: as cURL', () => {
     ]); // prettier-ignore
   });
 
+  it('keeps the order of fields and files, as far as the parts are in what was recorded', async () => {
+    const part = (name: string, more = ''): string =>
+      `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\nvalue name="no"\r\n`;
+    const orderOf = async (names: readonly string[]): Promise<string[]> => {
+      const words = await curlOf({
+        method: 'POST',
+        headers: [],
+        more: withBody({
+          text: names.map((name) => part(name, name === 'f' ? '; filename="a.png"' : '')).join(''),
+          contentType: 'multipart/form-data; boundary=x',
+          parsed: { note: 'n', lines: [{ sku: 's' }], folder: 'd' },
+          files: [
+            { field: 'f', name: 'a.png', contentType: 'image/png', bytes: 3 },
+            { field: 'f', name: 'b.png', contentType: 'image/png', bytes: 3 },
+          ],
+        }),
+      });
+      return words
+        .filter((word) => /^\w+=/.test(word))
+        .map((word) => `${word.split('=')[0]} ${/=[^a-z]*(\w)/.exec(word)?.[1]}`);
+    };
+    expect(await orderOf(['folder', 'f', 'lines[0][sku]', 'f', 'note'])).to.deep.equal([
+      'folder d', 'f a', 'lines s', 'f b', 'note n',
+    ]); // prettier-ignore
+    expect(await orderOf(['f', 'f'])).to.deep.equal(['f a', 'f b', 'note n', 'lines s', 'folder d']);
+  });
+
   it('keeps a target that is no path, and dots in a path', async () => {
     expect(await curlOf({ method: 'OPTIONS', url: '*', headers: [] })).to.include.members([
       '--request-target',

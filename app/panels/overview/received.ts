@@ -6,9 +6,10 @@ import { pathOf } from '../../profiler/request-target.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
+import { sentBefore } from '../shared/form-parts.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
-import type { RequestPanelData } from '../request/data.ts';
+import type { ReceivedBody, ReceivedFile, RequestPanelData } from '../request/data.ts';
 import type { Ran } from './ran.ts';
 import { lineOf, type Step } from './step.ts';
 import { valueLine } from '../../view-helpers/value-line.ts';
@@ -88,6 +89,19 @@ function bodyStep(
   };
 }
 
+function fileStep(body: ReceivedBody, file: ReceivedFile): Step {
+  const { field, name, bytes, byteOrderMark } = file;
+  return {
+    label: 'file',
+    text: `${field}: ${name}`,
+    note: noteOf([
+      bytesText(bytes),
+      sentBefore(body, file),
+      byteOrderMark === true ? 'begins with a byte order mark' : null,
+    ]),
+  };
+}
+
 function handlerStep({ method, url, status }: Profile, { handler, answered }: Ran): Step[] {
   const ran = handler ?? answered;
   if (ran === null)
@@ -162,11 +176,7 @@ export function receivedSteps(
     ...headersStep(request),
     ...(body === null ? [] : [bodyStep(body, ran.parser, compared)]),
     ...(body === null && WRITES.test(profile.method) ? [{ label: 'body', note: 'none was sent' }] : []),
-    ...(body?.files ?? []).map(({ field, name, bytes, byteOrderMark }): Step => ({
-      label: 'file',
-      text: `${field}: ${name}`,
-      note: noteOf([bytesText(bytes), byteOrderMark === true ? 'begins with a byte order mark' : null]),
-    })),
+    ...(body === null ? [] : body.files.map((file) => fileStep(body, file))),
     ...(user === undefined || user === null
       ? []
       : [{ ...values('user', 'user', user, null), note: 'req.user at the end, not its row' }]),

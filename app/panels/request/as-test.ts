@@ -5,6 +5,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { MASK_PATTERN } from '../../profiler/masking/redact.ts';
 import type { ReceivedBody, RequestPanelData } from './data.ts';
+import { formParts } from '../shared/form-parts.ts';
 
 function literal(text: string): string {
   return JSON.stringify(text.replaceAll(MASK_PATTERN, 'MASKED'))
@@ -18,19 +19,21 @@ function methodCall(method: string): string {
   return /^[a-z]+$/.test(name) ? `.${name}` : `[${literal(name)}]`;
 }
 
-function formLines({ fields, files }: ReceivedBody): string[] {
-  return [
-    ...(fields ?? []).flatMap(({ name, value }) =>
-      (Array.isArray(value) ? value : [value]).map(
+function formLines(body: ReceivedBody): string[] {
+  return formParts(body).flatMap((part) => {
+    if (part.file !== undefined) {
+      const { name, contentType, bytes } = part.file;
+      return [
+        `.attach(${literal(part.name)}, Buffer.alloc(${Number(bytes)}), { filename: ${literal(name)}, contentType: ${literal(contentType)} })`,
+      ];
+    }
+    return [part.value]
+      .flat()
+      .map(
         (item) =>
-          `.field(${literal(name)}, ${literal(typeof item === 'string' ? item : JSON.stringify(item))})`,
-      ),
-    ),
-    ...files.map(
-      ({ field, name, contentType, bytes }) =>
-        `.attach(${literal(field)}, Buffer.alloc(${Number(bytes)}), { filename: ${literal(name)}, contentType: ${literal(contentType)} })`,
-    ),
-  ];
+          `.field(${literal(part.name)}, ${literal(typeof item === 'string' ? item : JSON.stringify(item))})`,
+      );
+  });
 }
 
 function bodyLines({ body }: RequestPanelData): string[] {

@@ -1,6 +1,7 @@
 /** The recorded request as a curl command. Headers that a proxy on the way wrote are left out. */
 import type { RequestPanelData } from './data.ts';
 import { curlLines, shellQuote, textBody } from '../shared/curl.ts';
+import { formParts } from '../shared/form-parts.ts';
 
 const OF_PROXY = new Set([
   'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-forwarded-scheme', 'x-real-ip', 'x-scheme',
@@ -13,18 +14,18 @@ function formQuote(text: string): string {
 }
 
 function formOptions(body: NonNullable<RequestPanelData['body']>): string[] {
-  return [
-    ...(body.fields ?? []).flatMap(({ name, value }) =>
-      (Array.isArray(value) ? value : [value]).map(
+  return formParts(body).flatMap((part) => {
+    if (part.file !== undefined) {
+      const { name, contentType } = part.file;
+      return [`-F ${shellQuote(`${part.name}=@${formQuote(name)};type=${contentType}`)}`];
+    }
+    return [part.value]
+      .flat()
+      .map(
         (item) =>
-          `--form-string ${shellQuote(`${name}=${typeof item === 'string' ? item : JSON.stringify(item)}`)}`,
-      ),
-    ),
-    ...body.files.map(
-      ({ field, name, contentType }) =>
-        `-F ${shellQuote(`${field}=@${formQuote(name)};type=${contentType}`)}`,
-    ),
-  ];
+          `--form-string ${shellQuote(`${part.name}=${typeof item === 'string' ? item : JSON.stringify(item)}`)}`,
+      );
+  });
 }
 
 function isMultipart(data: RequestPanelData): boolean {

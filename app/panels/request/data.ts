@@ -15,6 +15,8 @@ export interface ReceivedBody extends ParsedBody {
   bytes: number;
   contentType: string | null;
   files: ReceivedFile[];
+  /** Of a form with files: the names of its parts as they came, as far as their beginnings were recorded. */
+  partNames?: string[];
   /** The first bytes as text; null if they are binary, or must not be stored. */
   text: string | null;
   truncated: boolean;

@@ -12,6 +12,7 @@ import { toPlain } from '../../profiler/record/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/record/raw-headers.ts';
 import type { KeptRequest, ReceivedBody, RequestPanelData, Response } from './data.ts';
 import { decodePreview, mediaTypeOf, storedText } from '../../profiler/http-text.ts';
+import { partNames } from '../shared/form-parts.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
 import { tokenTimesOf } from './token-times.ts';
@@ -64,18 +65,20 @@ function readBody(body: BodyFact, rawHeaders: readonly string[]): ReceivedBody |
   const { bytes, contentType, preview, truncated } = body;
   const { fields, parsed } = body.plain ?? parsedBodyOf(contentType, body.parsed);
   const encoding = rawHeader(rawHeaders, 'content-encoding');
+  const files = body.files.map(({ field, name, ...file }) => ({
+    field,
+    name,
+    contentType: file.contentType,
+    bytes: file.bytes,
+    ...(hasByteOrderMark(preview, name) ? { byteOrderMark: true as const } : {}),
+  }));
   return {
     bytes,
     contentType,
     fields,
     parsed,
-    files: body.files.map(({ field, name, ...file }) => ({
-      field,
-      name,
-      contentType: file.contentType,
-      bytes: file.bytes,
-      ...(hasByteOrderMark(preview, name) ? { byteOrderMark: true as const } : {}),
-    })),
+    files,
+    ...(files.length === 0 ? {} : { partNames: partNames(preview, { contentType, fields, files }) }),
     text: storedText(preview, { contentType, encoding }),
     truncated,
     ...(body.unread === true ? { unread: true as const } : {}),
