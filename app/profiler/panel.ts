@@ -159,6 +159,8 @@ export interface BesideProfile {
   usual: { percentiles: RoutePercentiles; /** The newest first. */ recent: readonly ProfileIndex[] } | null;
   /** Requests that ran at the same time, the newest first. */
   overlapping: readonly EarlierRequest[];
+  /** Full records before this one, the newest first: one of them may have written what it read, added it or linked to it. */
+  before: readonly EarlierRequest[];
 }
 
 export interface PanelPage extends PresentFrom {

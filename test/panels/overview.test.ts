@@ -83,6 +83,7 @@ describe('the overview panel', () => {
         recent,
       },
       overlapping: [],
+      before: [],
     });
     const usual = usualOf(profile, beside(Array.from({ length: 10 }, () => row({}))));
     const measures = usual?.measures.map(({ label, value, p50, p95, tone }) => [

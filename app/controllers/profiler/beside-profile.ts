@@ -85,6 +85,12 @@ function isOfWork({ name, recorded }: Panel): boolean {
   return recorded?.spans !== undefined && !NO_WORK.has(name);
 }
 
+/** It read what others may have written, is a job that another one added, or its address led nowhere. */
+function mayNameOthers(profile: Profile): boolean {
+  const hasRead = dataOf(profile, 'database') !== null || dataOf(profile, 'cache') !== null;
+  return profile.summary === null && (hasRead || profile.kind === 'job' || (profile.status ?? 0) >= 400);
+}
+
 export async function readBeside(
   { profiles, rules = {}, sourceAt = () => null }: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt'>,
   { profile, amendments, panels, findings }: ShownProfile,
@@ -115,11 +121,12 @@ export async function readBeside(
   }
 
   const isSummary = profile.summary !== null;
-  const [usual, started, around, overlapping] = await Promise.all([
+  const [usual, started, around, overlapping, before] = await Promise.all([
     readUsual(),
     isSummary ? [] : readStarted({ profiles }, profile),
     isSummary ? null : profiles.aroundRoute(profile),
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
+    mayNameOthers(profile) ? profiles.before(profile) : [],
   ]);
   const beside: BesideProfile = {
     findings: explain([...findings.shown, ...findings.folded], rules, evidence),
@@ -131,6 +138,7 @@ export async function readBeside(
     around,
     usual,
     overlapping,
+    before,
   };
   const overview = panels.find(({ name }) => name === OVERVIEW);
   const made = overview?.prepare?.(profile.panels[OVERVIEW]?.data ?? null, { profile, amendments, beside });

@@ -3,7 +3,7 @@ import { isControl } from '../../profiler/transaction-sql.ts';
 import type { ReadStatement } from '../../panels/shared/read-statement.ts';
 import { pick } from '../../panels/shared/rows.ts';
 import { aboutStatement, labelOfStatement } from '../../panels/shared/about-statement.ts';
-import { isRead } from '../../panels/shared/statements.ts';
+import { isWriting } from '../../panels/shared/statements.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
 import type { Database, Query } from './kept.ts';
 import { addTo } from '../../profiler/group-by.ts';
@@ -75,16 +75,12 @@ export function rowOf(index: number): string {
   return `q${index + 1}`;
 }
 
-/** A `with` can also write. */
-const WRITES = /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into)\b/i;
-
 export type StatementKind = 'read' | 'write' | 'control';
 
 export function kindOf(database: Database, query: Query): StatementKind {
   const sql = sqlOf(database, query);
   if (sql === '' || isControl(sql)) return 'control';
-  if (!isRead(sql) && !/^\s*(?:show|values|table)\b/i.test(sql)) return 'write';
-  return /^\s*with\b/i.test(sql) && WRITES.test(sql) ? 'write' : 'read';
+  return isWriting(sql) ? 'write' : 'read';
 }
 
 const MANY_ROWS = 5000;

@@ -1,7 +1,10 @@
 /** Parts of the sentences of several rules, with numbers formatted as on the pages. */
 import type { ProfileHead } from '../../profiler/profile.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
+import { excerpt } from '../../panels/shared/request-text.ts';
 import { numberHelpers, durationText, percentText } from '../../view-helpers/numbers.ts';
+
+export { excerpt, LONGEST_NAME, requestText } from '../../panels/shared/request-text.ts';
 
 export const duration = durationText;
 
@@ -51,22 +54,6 @@ export function failureOf(
         sentence: `${what}, but this request still answered ${status ?? ''}`,
         label: 'failure ignored',
       };
-}
-
-export function excerpt(text: string, length = 160): string {
-  const line = text
-    .slice(0, length * 2)
-    .replace(/\s+/g, ' ')
-    .trim();
-  return line.length > length ? `${line.slice(0, length)}…` : line;
-}
-
-/** Of a name in a sentence. */
-export const LONGEST_NAME = 80;
-
-/** `GET /orders/:id (a1b2c3)`: another request, whose profile its token opens. */
-export function requestText({ method, route, url, token }: ProfileHead): string {
-  return `${method} ${excerpt(route ?? url, LONGEST_NAME)} (${token})`;
 }
 
 /** `a, b and c`, each once. */

@@ -131,6 +131,7 @@ export const mysqlDriver: Driver<MysqlQuery> = {
     rows: rowsOf(result),
     found: foundIn(result),
     warnings: warningsOf(result),
+    insertedId: (result as { insertId?: unknown } | null | undefined)?.insertId,
     error,
   }),
   pool: {

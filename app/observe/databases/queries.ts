@@ -57,6 +57,8 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   rows?: number | null;
   warnings?: number;
   found?: readonly unknown[] | undefined;
+  /** A number; 0 or absent: no row was inserted, or it has none. */
+  insertedId?: unknown;
   error?: unknown;
 }
 
@@ -257,13 +259,14 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     },
     end(
       { context, fact, query }: RunningQuery,
-      { rows = null, warnings = 0, found = [], error, ...sent }: QueryOutcome,
+      { rows = null, warnings = 0, found = [], insertedId, error, ...sent }: QueryOutcome,
     ): void {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (warnings > 0) fact.warnings = warnings;
       const first = firstRows(context, found);
       if (first.length > 0) fact.found = first;
+      if (rows === 1 && /^[1-9]\d*$/.test(String(insertedId))) fact.insertedId = String(insertedId);
       if (error !== undefined) fact.error = messageOf(error);
       if (sent.sql !== undefined) bind(fact, { sql: sent.sql, bindings: sent.bindings });
       const { sql, bindings, connection } = { ...query, ...sent };

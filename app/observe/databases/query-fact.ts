@@ -42,6 +42,8 @@ export interface QueryFact {
   rows: number | null;
   warnings?: number;
   found?: readonly Json[];
+  /** Of the one row that it inserted, as the driver tells it beside the rows. */
+  insertedId?: string;
   connection: string | null;
   transaction: string | null;
   waitMs: number;

@@ -190,6 +190,16 @@ function rowsOf({ method, result, error, sql, calledOn }: SqliteQuery): number |
   return typeof changes === 'number' || typeof changes === 'bigint' ? Number(changes) : null;
 }
 
+/** Other statements still have that of the last INSERT. */
+function insertedIdOf({ method, result, sql, calledOn }: SqliteQuery): unknown {
+  if (method !== 'run' || !/^\s*(?:insert|replace)\b/i.test(sql)) return undefined;
+  const { lastInsertRowid, lastID } = (calledOn ?? result ?? {}) as {
+    lastInsertRowid?: unknown;
+    lastID?: unknown;
+  };
+  return lastInsertRowid ?? lastID;
+}
+
 function columnsOf(statement: Statement): readonly string[] {
   try {
     return statement.columns?.().map(({ name }) => name) ?? [];
@@ -225,5 +235,10 @@ export const sqliteDriver: Driver<SqliteQuery> = {
     bindings: bindingsOf(args, library),
     connection: database,
   }),
-  outcome: (message) => ({ rows: rowsOf(message), found: foundIn(message), error: message.error }),
+  outcome: (message) => ({
+    rows: rowsOf(message),
+    found: foundIn(message),
+    insertedId: insertedIdOf(message),
+    error: message.error,
+  }),
 };

@@ -24,6 +24,7 @@ import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { isRead } from '../shared/statements.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
+import { writtenBy } from './written-by.ts';
 
 const MOST = 40;
 const MOST_LINES = 6;
@@ -242,9 +243,14 @@ interface StepOf {
   panel: { name: string; title: string };
   profile: Profile;
   compared: readonly ComparedValue[];
+  written: ReadonlyMap<string, Field>;
 }
 
-function madeStep(row: Row, index: number, { panel, profile, compared }: StepOf): Step | null {
+function madeStep(
+  row: Row,
+  index: number,
+  { panel, profile, compared }: Omit<StepOf, 'written'>,
+): Step | null {
   switch (panel.name) {
     case 'database':
       return queryStep(row, index, profile, compared);
@@ -271,7 +277,7 @@ function waitedMs(index: number, name: string, profile: Profile): number {
 /** Work of which several may run at once, and that somebody waits for. */
 const AWAITED = new Set(['database', 'http_client', 'jobs']);
 
-function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): Step | null {
+function stepOf(row: Row, index: number, { panel, profile, compared, written }: StepOf): Step | null {
   const startMs = fieldOf(row, 'Start')?.value;
   if (typeof startMs !== 'number') return null;
   // What a library asks to do its work, such as a queue of Redis, says less than that it was asked. A call leaves the process.
@@ -284,6 +290,7 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
   if (made === null) return null;
   const took = row.number === null || row.number === undefined ? 'not finished' : durationText(row.number);
   const { detail: _detail, block: _block, within, ...step } = made;
+  const writer = written.get(`${panel.name} ${index}`);
   const askedMs = Math.max(0, startMs - waitedMs(index, panel.name, profile));
   return {
     ...step,
@@ -297,6 +304,7 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
     note: noteOf([made.note, took]),
     fields: [
       ...(made.fields ?? []),
+      ...(writer === undefined ? [] : [writer]),
       ...(error === null || error === undefined ? [] : [{ label: 'Error', value: error }]),
     ],
     href:
@@ -341,11 +349,13 @@ export function* askedSteps(
   const summaries = new Map<string, Row>();
   const found = new Set(profile.findings.map(({ label }) => label));
   const steps: Step[] = [];
+  const written = beside === undefined ? new Map<string, Field>() : writtenBy(profile, beside);
+  yield;
   for (const panel of beside?.work ?? [])
     for (const row of panel.rows()) {
       if (row.id !== undefined) summaries.set(`${panel.name} ${row.id}`, row);
       const index = Number(/^[a-z](\d+)$/.exec(row.id ?? '')?.[1] ?? NaN) - 1;
-      const step = stepOf(row, index, { panel, profile, compared });
+      const step = stepOf(row, index, { panel, profile, compared, written });
       if (step !== null) steps.push(step);
       yield;
     }

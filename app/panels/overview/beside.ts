@@ -1,13 +1,12 @@
 /** The rail beside a request: profiles that it started, differences from its route, requests that ran at the same time. */
-import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import type { Row, Section } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { type Overlap, overlapsOf } from '../shared/overlap.ts';
 import type { Difference, Differences } from './differences.ts';
+import { ownOf } from './written-by.ts';
 
 const MOST_OVERLAPS = 4;
 
@@ -51,14 +50,6 @@ function overlapRow({ head, startMs, shared }: Overlap): BesideRow {
     place: first[0]?.race?.place ?? null,
     fields: [{ label: 'Token', value: token }],
   };
-}
-
-function ownOf(profile: Profile): EarlierRequest {
-  const { panels, findings: _findings, ...head } = profile;
-  const kept = Object.entries(panels).flatMap(([name, { data }]) =>
-    data === null ? [] : [[name, data] as const],
-  );
-  return { head, kept: Object.fromEntries(kept) };
 }
 
 export function besideSections(

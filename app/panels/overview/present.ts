@@ -23,6 +23,7 @@ import { askedSteps } from './asked.ts';
 import { receivedSteps } from './received.ts';
 import { sentSteps } from './sent.ts';
 import type { Step } from './step.ts';
+import { originSteps } from './written-by.ts';
 
 export interface Exchange {
   sections: Section[];
@@ -57,7 +58,10 @@ function* exchangeOf(
   });
   const asked = yield* askedSteps(profile, { beside, compared });
   const sections = [
-    section('received', 'Received', inOrder(receivedSteps(profile, { ran, compared }))),
+    section('received', 'Received', [
+      ...originSteps(profile, beside?.before ?? []),
+      ...inOrder(receivedSteps(profile, { ran, compared })),
+    ]),
     section('asked', 'Steps', asked.steps, { left: asked.left }),
     section('sent', 'Sent', sentSteps(profile, { ran, compared })),
   ].filter(({ rows }) => rows.length > 0);

@@ -55,6 +55,12 @@ function fieldsOf(runs: readonly Step[], difference: Differing | null): Field[] 
   return [{ label: 'Last', value: texts.at(-1)?.slice(0, LONGEST) ?? '' }];
 }
 
+function isOfAll(token: string | undefined, runs: readonly Step[]): boolean {
+  return runs.every(
+    ({ fields = [] }) => token === undefined || fields.some((field) => field.token === token),
+  );
+}
+
 function folded(runs: readonly Step[], marks: readonly string[]): Step {
   const [first = {}] = runs;
   const failed = runs.filter(({ tone }) => tone === 'bad').length;
@@ -77,7 +83,8 @@ function folded(runs: readonly Step[], marks: readonly string[]): Step {
       failed > 0 && failed < runs.length ? `${count(failed)} failed` : null,
       `last at ${durationText(runs.at(-1)?.number)}`,
     ]),
-    fields: [...more, ...(worst.fields ?? [])],
+    // Of one request only: its label says nothing of which run it is.
+    fields: [...more, ...(worst.fields ?? []).filter(({ token }) => isOfAll(token, runs))],
   };
 }
 

@@ -51,7 +51,7 @@ export interface Race {
   staleMs: number;
 }
 
-interface Times {
+export interface Times {
   from: number;
   to: number;
 }
@@ -85,13 +85,18 @@ const SAME_FROM_MS = 10;
 /** Columns that each write sets to its own moment. */
 const OF_A_MOMENT = /(?:_at|At|_on|_time|timestamp|modified|updated|seen)$/i;
 
-function endOfTransaction(database: KeptQueries, query: Query): Query | undefined {
-  return database.queries.findLast(
+/** When others see what a statement wrote: the commit of its transaction, Infinity if there was none; null: it was rolled back. */
+export function seenTimes(database: KeptQueries, query: Query): Times | null {
+  if (query.transaction === null) return { from: query.startMs, to: endOf(query) };
+  const sqlOf = ({ statement }: Query): string => database.statements[statement]?.sql ?? '';
+  const end = database.queries.findLast(
     (one) =>
       one.transaction === query.transaction &&
       one.connection === query.connection &&
-      endsTransaction(database.statements[one.statement]?.sql ?? ''),
+      endsTransaction(sqlOf(one)),
   );
+  if (end === undefined) return { from: Infinity, to: Infinity };
+  return rollsBack(sqlOf(end)) ? null : { from: end.startMs, to: endOf(end) };
 }
 
 function rowTouches(database: KeptQueries): Touch[] {
@@ -105,8 +110,8 @@ function rowTouches(database: KeptQueries): Touch[] {
     const does = row.does === 'read' || row.does === 'count' ? 'read' : 'written';
     // It found nothing to change.
     if (does === 'written' && rows === 0) return [];
-    const end = query.transaction === null ? query : endOfTransaction(database, query);
-    if (end !== undefined && rollsBack(database.statements[end.statement]?.sql ?? '')) return [];
+    const seen = seenTimes(database, query);
+    if (seen === null) return [];
     const where = [...row.where].map(([column, value]) => `${column} = ${value}`).join(', ');
     return [
       {
@@ -119,7 +124,7 @@ function rowTouches(database: KeptQueries): Touch[] {
         place: caller,
         from: startMs,
         to: startMs + durationMs,
-        seen: end === undefined ? { from: Infinity, to: Infinity } : { from: end.startMs, to: endOf(end) },
+        seen,
         row,
         rows,
       },
@@ -327,17 +332,24 @@ function withoutRepeats(shared: readonly Shared[]): Shared[] {
   return first.sort((a, b) => Number(a.race === null) - Number(b.race === null)).slice(0, MOST_SHARED);
 }
 
+/** How much later another request began than this one, in this one's time, and by how much that may be wrong. */
+export function clockOf(
+  own: EarlierRequest<Kept>,
+  other: EarlierRequest<Kept>,
+): { shiftMs: number; slackMs: number } {
+  const [mark, otherMark] = [own.kept.runtime?.startMark, other.kept.runtime?.startMark];
+  return own.head.process === other.head.process && mark !== undefined && otherMark !== undefined
+    ? { shiftMs: otherMark - mark, slackMs: SAME_CLOCK_MS }
+    : { shiftMs: other.head.startedAt - own.head.startedAt, slackMs: SLACK_MS };
+}
+
 export function overlapsOf(request: EarlierRequest, overlapping: readonly EarlierRequest[]): Overlap[] {
   const { head, kept } = request as EarlierRequest<Kept>;
   const here: Side = { touches: touchesOf(kept), received: receivedBy(head, kept) };
   const database = kept.database ?? NO_QUERIES;
-  const mark = kept.runtime?.startMark;
   return (overlapping as readonly EarlierRequest<Kept>[])
     .map((other): Overlap => {
-      const otherMark = other.kept.runtime?.startMark;
-      const isSameClock =
-        other.head.process === head.process && mark !== undefined && otherMark !== undefined;
-      const shiftMs = isSameClock ? otherMark - mark : other.head.startedAt - head.startedAt;
+      const { shiftMs, slackMs } = clockOf({ head, kept }, other);
       const there: Side = {
         touches: touchesOf(other.kept, shiftMs),
         received: receivedBy(other.head, other.kept),
@@ -347,7 +359,7 @@ export function overlapsOf(request: EarlierRequest, overlapping: readonly Earlie
         head: other.head,
         startMs: shiftMs,
         shared: withoutRepeats([
-          ...touchedByBoth(here, there, isSameClock ? SAME_CLOCK_MS : SLACK_MS),
+          ...touchedByBoth(here, there, slackMs),
           ...heldByOne(database, other.head.token, true),
           ...heldByOne(others, head.token, false),
           ...sameStatements(database, others, shiftMs),

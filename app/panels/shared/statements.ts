@@ -110,6 +110,14 @@ export function labelOf(sql: string, system?: string): string {
   }
 }
 
+const WRITES = /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into)\b/i;
+
+/** Of a statement that is no control; a `with` may read or write. */
+export function isWriting(sql: string): boolean {
+  if (!isRead(sql) && !/^\s*(?:show|values|table)\b/i.test(sql)) return true;
+  return /^\s*with\b/i.test(sql) && WRITES.test(sql);
+}
+
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;
 
 const NAMED = 100;

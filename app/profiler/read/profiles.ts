@@ -62,6 +62,8 @@ export interface Profiles {
   overlapping(profile: ProfileHead): Promise<readonly EarlierRequest[]>;
   /** A stored request, full ones of its route before it, and of other routes; null: it is not stored in full, or has no route. */
   aroundRoute(profile: ProfileHead): Promise<RouteAround | null>;
+  /** Requests, jobs and commands recorded in full before this one, the newest first, and what started it. Empty if the store failed. */
+  before(profile: ProfileHead): Promise<readonly EarlierRequest[]>;
   isUnrecorded(token: string): boolean;
   children(token: string): Promise<ProfileIndex[]>;
   amend(token: string, name: string, value: unknown): Promise<boolean>;
@@ -75,6 +77,7 @@ export interface Profiles {
 }
 
 const MOST_OTHERS = 20;
+const MOST_BEFORE = 40;
 /** Milliseconds that a request may have begun before another and still be looked for beside it. */
 const LONGEST_BESIDE = 60_000;
 const MOST_SHARED = 500;
@@ -166,9 +169,9 @@ export function createProfiles(options: {
     return recorder.sharedOf(id) !== undefined || known.has(id);
   }
 
-  async function readOthers(query: Partial<ProfileQuery>): Promise<EarlierRequest[]> {
+  async function readOthers(query: Partial<ProfileQuery>, limit = MOST_OTHERS): Promise<EarlierRequest[]> {
     try {
-      const page = { isFull: true, limit: MOST_OTHERS, offset: 0, counted: false as const };
+      const page = { isFull: true, limit, offset: 0, counted: false as const };
       const { rows } = await store.find({ ...query, ...page });
       const others: EarlierRequest[] = [];
       const between = createTurns();
@@ -219,6 +222,13 @@ export function createProfiles(options: {
       othersOf(profile, 'siblings'),
     ]);
     return { own: recorder.conclude.earlierRequest(documentOf(found)), earlier, siblings };
+  }
+
+  async function readBefore({ token, parent, startedAt: until }: ProfileHead): Promise<EarlierRequest[]> {
+    const kinds = ['request', 'job', 'command'] as const;
+    const before = await readOthers({ kinds, until, not: [{ token }, { isAsset: true }] }, MOST_BEFORE);
+    const isKnown = parent === null || before.some(({ head }) => head.token === parent);
+    return isKnown ? before : [...before, ...(await readOthers({ kinds, token: parent }))];
   }
 
   async function readReported({ token, facts }: ProfileDocument): Promise<Map<string, EarlierRequest>> {
@@ -386,6 +396,7 @@ export function createProfiles(options: {
     },
     overlapping: (profile) => othersOf(profile, 'overlapping'),
     aroundRoute: readAroundRoute,
+    before: readBefore,
     isUnrecorded,
     async children(token) {
       return (await find({ parent: token, kinds: PROFILE_KINDS, descending: false, limit: 50 })).rows;

@@ -38,6 +38,8 @@ export interface Field {
   note?: string;
   /** Two requests are compared by it. */
   compared?: true;
+  /** The profile that it names. */
+  token?: string;
 }
 
 /** A longer text below the row. */

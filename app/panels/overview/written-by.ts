@@ -1,0 +1,94 @@
+/** The other requests that this one's data came from: who wrote what it read, who added the job, who linked to an address that failed. */
+import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
+import type { BesideProfile } from '../../profiler/panel.ts';
+import type { Profile, ProfileHead } from '../../profiler/profile.ts';
+import { namedHeader } from '../../profiler/record/raw-headers.ts';
+import { type Field, isInLibrary } from '../../profiler/read/rows.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
+import { lastWriters } from '../shared/last-writer.ts';
+import { dataOf, type Kept } from '../shared/panel-data.ts';
+import { requestText } from '../shared/request-text.ts';
+import type { Step } from './step.ts';
+
+type Other = EarlierRequest<Partial<Kept>>;
+
+export function ownOf(profile: Profile): Other {
+  const { panels, findings: _findings, ...head } = profile;
+  const kept = Object.entries(panels).flatMap(([name, { data }]) =>
+    data === null ? [] : [[name, data] as const],
+  );
+  return { head, kept: Object.fromEntries(kept) };
+}
+
+/** `PUT /carts/:id (a1b2c3), 3.0 s before (src/carts.js:41)` */
+function otherField(
+  label: string,
+  head: ProfileHead,
+  { beforeMs, place }: { beforeMs: number; place: string | null | undefined },
+): Field {
+  const at = place === null || place === undefined || isInLibrary(place) ? '' : ` (${place})`;
+  const value = `${requestText(head)}, ${durationText(Math.max(0, beforeMs))} before${at}`;
+  return { label, value, token: head.token };
+}
+
+/** By panel and index of the work that read. */
+export function writtenBy(
+  profile: Profile,
+  { before, overlapping }: Pick<BesideProfile, 'before' | 'overlapping'>,
+): ReadonlyMap<string, Field> {
+  const others = new Map([...before, ...overlapping].map((other) => [other.head.token, other as Other]));
+  const writers = lastWriters(ownOf(profile), [...others.values()]);
+  return new Map(
+    Array.from(writers, ([at, { head, isDeleted, ...when }]) => [
+      at,
+      otherField(isDeleted ? 'Deleted by' : 'Last recorded write', head, when),
+    ]),
+  );
+}
+
+function jobSteps(profile: Profile, before: readonly Other[]): Step[] {
+  const { run } = dataOf(profile, 'jobs') ?? {};
+  if (run === undefined || run.id === null) return [];
+  const { parent, startedAt } = profile;
+  const { queue, name, id } = run;
+  for (const { head, kept } of before) {
+    const job = kept.jobs?.items.find((one) => one.id === id && one.queue === queue && one.error === null);
+    if (job === undefined || (parent !== null && head.token !== parent)) continue;
+    const when = { beforeMs: startedAt - head.startedAt - job.startMs, place: job.caller };
+    return [{ label: 'job', text: `${queue}/${name} ${id}`, fields: [otherField('Added by', head, when)] }];
+  }
+  return [];
+}
+
+function linksTo({ kept }: Other, url: string, origin: string): boolean {
+  const { text } = kept.request?.response ?? {};
+  const addresses = [url, `${origin}${url}`].flatMap((one) => [one, one.replaceAll('&', '&amp;')]);
+  return ['"', "'"].some((quote) =>
+    addresses.some((one) => text?.includes(`${quote}${one}${quote}`) === true),
+  );
+}
+
+/** Of a request that failed: the page that sent it by its Referer, else the response that had its address. */
+function linkSteps(profile: Profile, before: readonly Other[]): Step[] {
+  const { url, origin, status, clientAddress, startedAt } = profile;
+  if ((status ?? 0) < 400 || origin === null || url.length < 2 || isMasked(url)) return [];
+  const referer = namedHeader(dataOf(profile, 'request')?.headers ?? [], 'referer');
+  const others = before.filter(
+    ({ head }) =>
+      head.origin === origin &&
+      head.clientAddress === clientAddress &&
+      (referer === null ||
+        (head.method === 'GET' && `${origin}${head.url}` === referer && !isMasked(referer))),
+  );
+  const linking = others.find((other) => linksTo(other, url, origin));
+  const from = linking ?? (referer === null ? undefined : others[0]);
+  if (from === undefined) return [];
+  const when = { beforeMs: startedAt - from.head.startedAt, place: from.kept.request?.response?.sentFrom };
+  const label = linking === undefined ? 'Sent from' : 'Linked from';
+  return [{ label: 'address', text: url.slice(0, 300), fields: [otherField(label, from.head, when)] }];
+}
+
+export function originSteps(profile: Profile, before: readonly EarlierRequest[]): Step[] {
+  return profile.kind === 'job' ? jobSteps(profile, before) : linkSteps(profile, before);
+}

@@ -1,0 +1,302 @@
+/**
+ * Which other request wrote a row or a key last, before this one read it. A row is the same if the write has the values that the read asked for,
+ * or the id of a row that it got. Marks of masked values differ from record to record, so they count as unknown, and if the last write
+ * that may have changed the row is not certain, nobody is named.
+ */
+import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
+import type { ProfileHead } from '../../profiler/profile.ts';
+import { isMasked } from '../../profiler/masking/redact.ts';
+import type { Json } from '../../profiler/json.ts';
+import { isControl } from '../../profiler/transaction-sql.ts';
+import { aboutStatement } from './about-statement.ts';
+import { foundRows } from './found-rows.ts';
+import { clockOf, seenTimes, type Times } from './overlap.ts';
+import type { Kept as AllKept } from './panel-data.ts';
+import { endOf } from './rows.ts';
+import { type RowTouched, rowTouched } from './row-touched.ts';
+import { type Binding, isWholeBinding } from './sql-values.ts';
+import { isWriting } from './statements.ts';
+
+type Kept = Partial<AllKept>;
+type Database = AllKept['database'];
+type Query = Database['queries'][number];
+type Values = ReadonlyMap<string, string>;
+type Matches = 'yes' | 'no' | 'maybe';
+
+export interface Written {
+  head: ProfileHead;
+  isDeleted: boolean;
+  beforeMs: number;
+  place: string | null;
+}
+
+interface Read {
+  /** `database 3`: panel and index. */
+  at: string;
+  from: number;
+  to: number;
+  /** Of what, on which server. */
+  source: string;
+  /** null: one key, which the source names. */
+  row: RowTouched | null;
+  found: readonly Values[];
+  isWhole: boolean;
+  /** null: one row that was deleted may be missing among those that it got. */
+  isFound: boolean | null;
+}
+
+interface Write {
+  seen: Times;
+  place: string | null;
+  isDeleted: boolean;
+  matches(read: Read): Matches;
+}
+
+const MOST_READS = 100;
+const KEYS = ['id', '_id', 'uuid'];
+/** Columns by which a few rows are looked up. */
+const KEY = /(?:^|_)(?:id|uuid|key|code|sku|slug|email|number)$|[a-z]Id$/;
+const UPSERT = /\bon\s+(?:conflict|duplicate)\b/i;
+
+function valuesOf(pairs: Iterable<readonly [string, Json]>): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, value] of pairs)
+    if ((typeof value === 'string' && !isMasked(value)) || typeof value === 'number')
+      values.set(name.toLowerCase(), String(value));
+  return values;
+}
+
+function idOf(values: Values): string | undefined {
+  return KEYS.map((key) => values.get(key)).find((id) => id !== undefined);
+}
+
+function isWithin(part: Values, whole: Values): boolean {
+  return [...part].every(([column, value]) => whole.get(column) === value);
+}
+
+/** Only whole numbers have one spelling everywhere. */
+function isOther(part: Values, whole: Values): boolean {
+  return [...part].some(([column, value]) => {
+    const found = whole.get(column);
+    return found !== undefined && found !== value && /^\d+$/.test(found) && /^\d+$/.test(value);
+  });
+}
+
+/** What tells tables of this name from others. */
+function serverOf({ system, server }: Database['statements'][number]): string {
+  return `${system ?? ''} ${server ?? ''}`;
+}
+
+/** A snapshot may be as old as the transaction. */
+function readFrom({ queries }: Database, query: Query): number {
+  const first = queries.find(
+    ({ transaction, connection }) =>
+      transaction === query.transaction && connection === query.connection && transaction !== null,
+  );
+  return (first ?? query).startMs;
+}
+
+function rowReads(database: Database): Read[] {
+  return database.queries.flatMap((query, index): Read[] => {
+    const statement = database.statements[query.statement];
+    if (statement === undefined || query.error !== null || query.durationMs === null || query.rows === null)
+      return [];
+    const row = rowTouched(statement.sql, query.bindings, statement.system);
+    if (row === null || (row.does !== 'read' && row.does !== 'count')) return [];
+    const isOne = row.does === 'read' && query.rows === 1;
+    const columns = aboutStatement(statement.sql, statement.system).read?.where ?? [];
+    if (!isOne && !columns.some(({ column }) => KEY.test(column) && row.where.has(column.toLowerCase())))
+      return [];
+    const isById = KEYS.some((key) => row.where.has(key));
+    return [
+      {
+        at: `database ${index}`,
+        from: readFrom(database, query),
+        to: endOf(query),
+        source: serverOf(statement),
+        row,
+        found: row.does === 'count' ? [] : foundRows(query).map((found) => valuesOf(Object.entries(found))),
+        isWhole: row.does === 'read' && query.rows === query.found?.length,
+        isFound: query.rows === 0 ? false : isById && row.does === 'read' ? true : null,
+      },
+    ];
+  });
+}
+
+/** The rows of an INSERT: the names of its values begin anew with each. What follows them is of an upsert. */
+function insertedRows(bindings: readonly Binding[]): Map<string, string>[] {
+  const names = bindings.map(({ name }) => name);
+  const again = names.findIndex((name, at) => names.indexOf(name) < at);
+  const width = again === -1 ? names.length : again;
+  const rows: Map<string, string>[] = [];
+  for (let at = 0; width > 0 && at < names.length; at += width) {
+    const row = bindings.slice(at, at + width);
+    if (at > 0 && row.some(({ name }, column) => name !== names[column])) break;
+    rows.push(valuesOf(row.filter(isWholeBinding).map(({ name, value }) => [name, value])));
+  }
+  return rows;
+}
+
+/** The rows as they are after the write, as far as the record says; empty: it does not. */
+function rowsAfter(
+  { bindings, insertedId, ...query }: Query,
+  does: string,
+  row: RowTouched | null,
+): Values[] {
+  const returned = foundRows({ bindings, ...query }).map((found) => valuesOf(Object.entries(found)));
+  if (does === 'insert' || does === 'replace') {
+    const rows = insertedRows(bindings);
+    const isEach = returned.length === rows.length;
+    return rows.length === 0
+      ? returned
+      : rows.map((values, at) => {
+          const id = rows.length === 1 && insertedId !== undefined ? [['id', insertedId] as const] : [];
+          return new Map([...id, ...values, ...(isEach ? (returned[at] ?? []) : [])]);
+        });
+  }
+  if (row === null) return returned;
+  const values = new Map(row.where);
+  for (const [column, value] of row.sets)
+    if (value === null) values.delete(column);
+    else values.set(column, value);
+  return [values];
+}
+
+interface Change {
+  /** It has an id of its own. */
+  isNew: boolean;
+  /** null: an INSERT, or its text does not tell. */
+  row: RowTouched | null;
+}
+
+function rowMatches(values: Values, { isNew, row }: Change, read: Read): Matches {
+  const { where, hasMore } = read.row ?? { where: new Map<string, string>(), hasMore: true };
+  const shared = [...where].filter(([column]) => values.has(column));
+  if (shared.some(([column, value]) => values.get(column) !== value)) return 'no';
+  if (!hasMore && shared.length === where.size) return 'yes';
+  const id = idOf(values);
+  const ids = read.found.map(idOf);
+  if (id !== undefined && ids.includes(id)) return 'yes';
+  const isOfCondition =
+    row !== null &&
+    !row.hasMore &&
+    [...read.found, where].some((found) => isWithin(row.where, new Map([...found, ...where])));
+  if (isOfCondition) return 'yes';
+  if (id !== undefined && read.isWhole && !ids.includes(undefined)) return 'no';
+  if (read.isWhole && row !== null && read.found.every((found) => isOther(row.where, found))) return 'no';
+  return isNew && id === undefined && KEYS.some((key) => where.has(key)) ? 'no' : 'maybe';
+}
+
+function rowWrites(database: Database): Write[] {
+  return database.queries.flatMap((query): Write[] => {
+    const statement = database.statements[query.statement];
+    if (statement === undefined || query.error !== null || query.rows === 0) return [];
+    const { sql, system } = statement;
+    const seen = sql === '' || isControl(sql) || !isWriting(sql) ? null : seenTimes(database, query);
+    if (seen === null) return [];
+    const { operation } = aboutStatement(sql, system);
+    const table = operation.table?.toLowerCase();
+    const touched = rowTouched(sql, query.bindings, system);
+    const isInsert = operation.name === 'insert' || operation.name === 'replace';
+    const change = {
+      isNew: operation.name === 'insert' && !UPSERT.test(sql),
+      row: isInsert ? null : touched,
+    };
+    const isKnown = table !== undefined && /^(?:insert|replace|update|delete)$/.test(operation.name);
+    const after = rowsAfter(query, operation.name, change.row);
+    return [
+      {
+        seen,
+        place: query.caller,
+        isDeleted: operation.name === 'delete',
+        matches(read) {
+          if (read.row === null || read.source !== serverOf(statement)) return 'no';
+          if (isKnown && table !== read.row.table) return 'no';
+          if (!isKnown) return sql.toLowerCase().includes(read.row.table) ? 'maybe' : 'no';
+          const all = after.map((values) => rowMatches(values, change, read));
+          if (all.includes('yes')) return query.rows === null && !isInsert ? 'maybe' : 'yes';
+          return all.length === 0 || all.includes('maybe') ? 'maybe' : 'no';
+        },
+      },
+    ];
+  });
+}
+
+const READS_KEY = /^(?:GET|HGET|HGETALL|JSON\.GET)$/;
+const DELETES_KEY = /^(?:DEL|UNLINK|GETDEL)$/;
+const WRITES_KEY =
+  /^(?:SET|SETEX|PSETEX|SETNX|GETSET|MSET|HSET|HMSET|HSETNX|INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|HINCRBY|HINCRBYFLOAT|HDEL|APPEND|JSON\.SET)$/;
+const MAY_WRITE_KEY = /^(?:EVAL|EVALSHA|FCALL|RENAME|COPY|RESTORE)$/;
+/** Those whose 0 says that they did nothing. */
+const NOT_DONE = /^(?:SET|SETNX|HSETNX|DEL|UNLINK|HDEL)$/;
+
+type Command = AllKept['cache']['items'][number];
+
+/** node-redis 4 does not tell its server. */
+function sourceOf({ connection, client }: Command, key: string | null): string {
+  return `redis ${connection ?? client} ${key}`;
+}
+
+function keyReads(commands: readonly Command[]): Read[] {
+  return commands.flatMap((one, index): Read[] => {
+    const { command, key, startMs, durationMs, error, hits } = one;
+    if (key === null || isMasked(key) || durationMs === null || error !== null) return [];
+    if (!READS_KEY.test(command) || hits !== 1) return [];
+    const times = { from: startMs, to: endOf(one) };
+    const source = sourceOf(one, key);
+    return [{ at: `cache ${index}`, ...times, source, row: null, found: [], isWhole: false, isFound: true }];
+  });
+}
+
+function keyWrites(commands: readonly Command[]): Write[] {
+  return commands.flatMap((one): Write[] => {
+    const { command, key, args, startMs, caller, error, reply } = one;
+    const isKnown = WRITES_KEY.test(command) || DELETES_KEY.test(command);
+    if (error !== null || !(isKnown || MAY_WRITE_KEY.test(command))) return [];
+    if (reply === 0 && NOT_DONE.test(command)) return [];
+    const more = command === 'MSET' || !isKnown ? args.map(({ value }) => value) : [];
+    const sources = new Set([key, ...more].map((name) => sourceOf(one, name)));
+    return [
+      {
+        seen: { from: startMs, to: endOf(one) },
+        place: caller,
+        isDeleted: DELETES_KEY.test(command),
+        matches: ({ source }) => (!sources.has(source) ? 'no' : isKnown ? 'yes' : 'maybe'),
+      },
+    ];
+  });
+}
+
+function writesOf({ database, cache }: Kept): Write[] {
+  return [...(database === undefined ? [] : rowWrites(database)), ...keyWrites(cache?.items ?? [])];
+}
+
+/** By panel and index of what read: `database 3`. `others`: requests before this one, and at the same time. */
+export function lastWriters(
+  own: EarlierRequest<Kept>,
+  others: readonly EarlierRequest<Kept>[],
+): ReadonlyMap<string, Written> {
+  const { database, cache } = own.kept;
+  const reads = [...(database === undefined ? [] : rowReads(database)), ...keyReads(cache?.items ?? [])];
+  if (reads.length === 0) return new Map();
+  const writes = [own, ...others]
+    .flatMap((other) => {
+      const { shiftMs, slackMs } = clockOf(own, other);
+      return writesOf(other.kept).map(({ seen, ...write }) => ({
+        ...write,
+        head: other.head,
+        from: seen.from + shiftMs - slackMs,
+        to: seen.to + shiftMs + slackMs,
+      }));
+    })
+    .sort((a, b) => b.to - a.to);
+  return new Map(
+    reads.slice(0, MOST_READS).flatMap((read): [string, Written][] => {
+      const last = writes.find((write) => write.from < read.to && write.matches(read) !== 'no');
+      if (last === undefined || last.head === own.head || last.to > read.from) return [];
+      if (last.matches(read) !== 'yes' || last.isDeleted === read.isFound) return [];
+      const { head, isDeleted, place } = last;
+      return [[read.at, { head, isDeleted, place, beforeMs: Math.max(0, read.from - last.to) }]];
+    }),
+  );
+}

@@ -1,0 +1,279 @@
+/** Who wrote what a request read: real requests to one application, with a real PostgreSQL and a real Redis. */
+import * as bullmq from 'bullmq';
+import { expect } from 'chai';
+import express from 'express';
+import { Redis } from 'ioredis';
+import mysql from 'mysql2/promise';
+import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
+import type { Profiler } from '../../app/index.ts';
+import { urls } from '../../app/urls.ts';
+import { type Ask, type Asked, withFindingsApp, withFindingsDatabase } from '../support/findings-app.ts';
+import { withMariadb } from '../support/mariadb.ts';
+import { withRedis } from '../support/redis.ts';
+import { until } from '../support/waiting.ts';
+
+/** `Last recorded write: PUT /carts/:id (a1b2c3)`, for each step that names another request. */
+async function named(ask: Ask, { profile }: Pick<Asked, 'profile'>): Promise<string[]> {
+  const page = await ask.page(urls.profile(profile.token, 'overview'));
+  const found = page.matchAll(
+    /<span class="was">([a-z ]+) <a href="\/_profiler\/([0-9a-f]{6})\?panel=overview"><bdi>(.*?)<\/bdi><\/a><bdi>, [\d.,]+ \S+ before(?: \((\S+)\))?<\/bdi>/g,
+  );
+  return Array.from(found, ([, label, token, name, place]) => {
+    expect(name).to.contain(`(${token})`);
+    expect(place ?? 'overview-written-by.test.ts:1').to.match(/overview-written-by\.test\.ts:\d+$/);
+    return `${label}: ${name}`;
+  });
+}
+
+const json = (body: unknown): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+describe('the request that wrote a row', () => {
+  const ask = withFindingsDatabase(
+    (knex) =>
+      knex.raw(`
+        create table carts (id serial primary key, owner_id int, total int);
+        create table keys (id serial primary key, api_key text, uses int);
+        insert into keys (api_key, uses) values ('one', 0), ('two', 0)`),
+    (app, knex) => {
+      app.use(express.json());
+      app.post('/carts', async ({ body }, res) => {
+        const [row] = await knex('carts').insert(body).returning<{ id: number }[]>('id');
+        res.json(row);
+      });
+      app.get('/carts/:id', async ({ params: { id } }, res) => {
+        const row = await knex('carts').where({ id }).first<{ id: number } | undefined>();
+        if (row === undefined) res.sendStatus(404);
+        else res.json(row);
+      });
+      app.get('/owners/:id', async (req, res) => {
+        res.json(await knex('carts').where({ owner_id: req.params.id }));
+      });
+      app.put('/carts/:id', async ({ params: { id } }, res) => {
+        await knex('carts').where({ id }).update({ total: 7 });
+        res.send('changed');
+      });
+      app.put('/carts/:id/twice', async ({ params: { id } }, res) => {
+        await knex('carts').where({ id }).update({ total: 8 });
+        res.json(await knex('carts').where({ id }).first());
+      });
+      app.put('/carts/:id/not', async ({ params: { id } }, res) => {
+        await knex
+          .transaction(async (trx) => {
+            await trx('carts').where({ id }).update({ total: 9 });
+            throw new Error('undone');
+          })
+          .catch(() => undefined);
+        res.send('not changed');
+      });
+      app.delete('/carts/:id', async ({ params: { id } }, res) => {
+        await knex('carts').where({ id }).delete();
+        res.send('deleted');
+      });
+      app.put('/owners/:id', async ({ params: { id } }, res) => {
+        await knex('carts').where({ owner_id: id }).update({ total: 1 });
+        res.send('all of the owner');
+      });
+      app.put('/raised', async (_req, res) => {
+        await knex.raw('update carts set total = total + 1 where total < 5 or total > 6');
+        res.send('some');
+      });
+      app.put('/keys/:key', async ({ params: { key } }, res) => {
+        await knex('keys').where({ api_key: key }).update({ uses: 1 });
+        res.send('used');
+      });
+      app.get('/keys/:key', async ({ params: { key } }, res) => {
+        res.json(await knex('keys').select('uses').where({ api_key: key }).first());
+      });
+    },
+  );
+  const add = async (owner: number): Promise<{ id: number; token: string }> => {
+    const { body, profile } = await ask('/carts', json({ owner_id: owner, total: 0 }));
+    return { id: (JSON.parse(body) as { id: number }).id, token: profile.token };
+  };
+  const put = async (path: string): Promise<string> => (await ask(path, { method: 'PUT' })).profile.token;
+
+  it('is named by the id that it inserted, then by that of its UPDATE, with a link to it and its line', async () => {
+    const { id, token } = await add(1);
+    expect(await named(ask, await ask(`/carts/${id}`))).to.deep.equal([
+      `last recorded write: POST /carts (${token})`,
+    ]);
+    const changed = await put(`/carts/${id}`);
+    await put(`/carts/${(await add(1)).id}`);
+    await put(`/carts/${id}/not`);
+    const read = await ask(`/carts/${id}`);
+    expect(await named(ask, read)).to.deep.equal([`last recorded write: PUT /carts/:id (${changed})`]);
+    const markdown = await ask.page(urls.profileMarkdown(read.profile.token));
+    expect(markdown)
+      .to.match(/\| Last recorded write \|/)
+      .and.contain(`PUT /carts/:id (${changed})`);
+  });
+
+  it('is named for rows of a list by the column that both name, and by the row that was read', async () => {
+    const { id } = await add(2);
+    const { token } = await add(2);
+    await add(3);
+    expect(await named(ask, await ask('/owners/2'))).to.deep.equal([
+      `last recorded write: POST /carts (${token})`,
+    ]);
+    const all = await put('/owners/2');
+    await put('/owners/3');
+    expect(await named(ask, await ask('/owners/2'))).to.deep.equal([
+      `last recorded write: PUT /owners/:id (${all})`,
+    ]);
+    expect(await named(ask, await ask(`/carts/${id}`))).to.deep.equal([
+      `last recorded write: PUT /owners/:id (${all})`,
+    ]);
+    const one = await put(`/carts/${id}`);
+    expect(await named(ask, await ask('/owners/2'))).to.deep.equal([
+      `last recorded write: PUT /carts/:id (${one})`,
+    ]);
+  });
+
+  it('is named if it deleted the row', async () => {
+    const { id } = await add(4);
+    const { profile } = await ask(`/carts/${id}`, { method: 'DELETE' });
+    const missed = await ask(`/carts/${id}`);
+    expect(missed.status).to.equal(404);
+    expect(await named(ask, missed)).to.deep.equal([`deleted by: DELETE /carts/:id (${profile.token})`]);
+  });
+
+  it('is not named if it is this one, nobody, or not certain', async () => {
+    const { id } = await add(5);
+    expect(await named(ask, await ask(`/carts/${id}/twice`, { method: 'PUT' }))).to.deep.equal([]);
+    expect(await named(ask, await ask('/carts/999'))).to.deep.equal([]);
+    await put('/raised');
+    expect(await named(ask, await ask(`/carts/${id}`))).to.deep.equal([]);
+  });
+
+  it('is not named by values that are masked', async () => {
+    await put('/keys/one');
+    const read = await ask('/keys/two');
+    expect(await ask.page(urls.profile(read.profile.token, 'overview'))).to.contain('[masked');
+    expect(await named(ask, read)).to.deep.equal([]);
+  });
+});
+
+describe('the request that wrote a row whose id only the driver knows', () => {
+  const connection = withMariadb();
+  let pool: mysql.Pool;
+  const ask = withFindingsApp((app) => {
+    app.post('/notes', async (_req, res) => {
+      const [{ insertId }] = await pool.query<mysql.ResultSetHeader>('insert into notes (text) values (?)', [
+        'new',
+      ]);
+      res.json(insertId);
+    });
+    app.get('/notes/:id', async (req, res) => {
+      const [rows] = await pool.query('select * from notes where id = ?', [req.params.id]);
+      res.json(rows);
+    });
+  });
+  before(async () => {
+    const { database, ...server } = connection();
+    const first = await mysql.createConnection(server);
+    await first.query('create database if not exists test');
+    await first.end();
+    pool = mysql.createPool({ ...server, database, connectionLimit: 1 });
+    await pool.query('create table notes (id int primary key auto_increment, text text)');
+  });
+  after(() => pool?.end());
+
+  it('is named', async () => {
+    const { body, profile } = await ask('/notes', { method: 'POST' });
+    await ask('/notes', { method: 'POST' });
+    expect(await named(ask, await ask(`/notes/${body}`))).to.deep.equal([
+      `last recorded write: POST /notes (${profile.token})`,
+    ]);
+  });
+});
+
+describe('the request that linked to an address', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/shop', (_req, res) => {
+      res.send('<p><a href="/chairs/9?a=1&amp;b=2">Chair</a></p>');
+    });
+    app.get('/list', (_req, res) => {
+      res.json([{ href: '/tables/12' }]);
+    });
+    app.get('/tables/:id', (_req, res) => {
+      res.sendStatus(404);
+    });
+    app.get('/fine', (_req, res) => {
+      res.send('/fine');
+    });
+  });
+
+  it('is named for one that failed, by the page of its Referer or by the response that had it', async () => {
+    const shop = (await ask('/shop')).profile.token;
+    const list = (await ask('/list')).profile.token;
+    const from = { headers: { referer: `${ask.origin()}/shop` } };
+    expect(await named(ask, await ask('/chairs/9?a=1&b=2', from))).to.deep.equal([
+      `linked from: GET /shop (${shop})`,
+    ]);
+    expect(await named(ask, await ask('/tables/12'))).to.deep.equal([`linked from: GET /list (${list})`]);
+    expect(await named(ask, await ask('/tables/12', from))).to.deep.equal([`sent from: GET /shop (${shop})`]);
+    expect(await named(ask, await ask('/tables/1'))).to.deep.equal([]);
+    expect(
+      await named(ask, await ask('/tables/12', { headers: { referer: 'https://else.example/shop' } })),
+    ).to.deep.equal([]);
+    expect(await named(ask, await ask('/fine', from))).to.deep.equal([]);
+  });
+});
+
+describe('the request that set a key or added a job', () => {
+  const path = withRedis();
+  let redis: Redis;
+  let undo: (() => void) | null;
+  let queue: bullmq.Queue;
+  let worker: bullmq.Worker;
+  let profiler: Profiler;
+
+  const ask = withFindingsApp((app, made) => {
+    profiler = made;
+    app.get('/prices/:sku', async ({ params: { sku } }, res) => {
+      const found = await redis.get(`price:${sku}`);
+      if (found !== null) return res.send(found);
+      await redis.set(`price:${sku}`, '7', 'EX', 60);
+      return res.send('7');
+    });
+    app.post('/orders', async (_req, res) => {
+      await queue.add('confirm', { order: 5 });
+      res.send('ordered');
+    });
+  });
+  before(async () => {
+    redis = new Redis({ path: path() });
+    undo = bullmqPatch.patch(bullmq);
+    queue = new bullmq.Queue('orders-of-test', { connection: { path: path() } });
+    worker = new bullmq.Worker('orders-of-test', () => Promise.reject(new Error('no printer')), { connection: { path: path(), maxRetriesPerRequest: null } }); // prettier-ignore
+  });
+  after(async () => {
+    await worker?.close();
+    await queue?.close();
+    redis?.disconnect();
+    undo?.();
+  });
+
+  it('is named at a hit, and not at a miss', async () => {
+    const { profile } = await ask('/prices/a');
+    await ask('/prices/b');
+    const hit = await ask('/prices/a');
+    expect(await named(ask, hit)).to.deep.equal([`last recorded write: GET /prices/:sku (${profile.token})`]);
+    expect(await named(ask, { profile })).to.deep.equal([]);
+  });
+
+  it('is named on the page of the job', async () => {
+    const { profile } = await ask('/orders', { method: 'POST' });
+    const jobs = async () =>
+      (await profiler.profiles.find({ kinds: ['job'], hasError: true, limit: 10 })).rows;
+    await until(async () => (await jobs()).length > 0, 'the job failed');
+    const [job] = await jobs();
+    expect(await named(ask, { profile: { token: job!.token } as never })).to.deep.equal([
+      `added by: POST /orders (${profile.token})`,
+    ]);
+  });
+});
