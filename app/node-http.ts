@@ -6,6 +6,7 @@ import type http from 'node:http';
 
 export const {
   Agent,
+  ClientRequest,
   OutgoingMessage,
   request,
   ServerResponse,

@@ -38,7 +38,7 @@ const answeredTwice: Rule<Needs<'request' | 'routing', 'exception'>> = {
   name: 'answered-twice',
   needs: ['request', 'routing'],
   labels: ['answered twice'],
-  why: 'A header was set after the headers were sent, which Node.js rejects (`ERR_HTTP_HEADERS_SENT`), or `end()` was given a body after the response had ended, which Node.js ignores.',
+  why: 'A header was set after the headers were sent, which Node.js rejects (`ERR_HTTP_HEADERS_SENT`), or `write()` or `end()` got a body after the response had ended, which Node.js does not send.',
   fix: 'Return after each response (`return res.json(…)`), and either respond or call `next()`, never both.',
   find({ request: { response }, routing, exception }) {
     const [first] = response?.refused ?? [];
@@ -48,7 +48,7 @@ const answeredTwice: Rule<Needs<'request' | 'routing', 'exception'>> = {
     const delay = headersAtMs === null ? '' : `${duration(Math.max(0, first.atMs - headersAtMs))} `;
     const what =
       first.name === null
-        ? 'passed a body to end() after the response had ended'
+        ? `passed a body to ${first.method}() after the response had ended`
         : `set ${first.name} ${delay}after the headers were sent`;
     const thrown = exception?.errors.find(isAnsweredTwice);
     const place = (thrown === undefined ? null : lineOf(thrown)) ?? first.from ?? layer?.source;

@@ -131,8 +131,10 @@ export function createResponseWatch(options: ResponseWatchOptions) {
     return {
       writeHead: (res: Observed, original: Method, args: unknown[]) => passHead(known, res, original, args),
       write(res: Observed, original: Method, args: unknown[]) {
+        const { writableEnded } = res;
         const result = Reflect.apply(original, res, args);
-        noteChunk(res, args);
+        if (!writableEnded) noteChunk(res, args);
+        else if (isChunk(args[0])) notes.noteRefused('write', null);
         return result;
       },
       end(res: Observed, original: Method, args: unknown[]) {

@@ -12,7 +12,7 @@ import type { Context } from '../profiler/record/context.ts';
 import type { Repeating } from '../profiler/record/fact-list.ts';
 import { callPath } from './stacks/call-path.ts';
 import { CALL_ASKED } from './channels/http-clients.ts';
-import { AGENT_ASKED, publishAgent } from './channels/node-http.ts';
+import { AGENT_ASKED, publishAgent, publishDestroyed, REQUEST_DESTROYED } from './channels/node-http.ts';
 import { truncateText } from '../profiler/record/plain.ts';
 import { failureText, stackText } from '../profiler/record/thrown-value.ts';
 import { rawHeader } from '../profiler/record/raw-headers.ts';
@@ -127,6 +127,11 @@ function abortText(error: unknown): string | null {
   return OF_TIMER.test(stackText(error) + stackText(cause)) ? `${text}, by a timer` : null;
 }
 
+/** Clients that abort a call destroy its request without an error: got, node-fetch, superagent. */
+function destroyedHere(): DOMException {
+  return new DOMException('the request was destroyed', 'AbortError');
+}
+
 function callerOfRedirect(context: Context, url: string): string | null {
   const before = context.last('call');
   if (before === undefined || before.status === null || before.status < 300 || before.status > 399)
@@ -224,6 +229,12 @@ export function observeHttpClient({
     fact.link = rawHeader(fact.responseHeaders, 'x-debug-token-link');
   }
 
+  function endFailed(request: object, error: unknown): void {
+    calls.end(request, error, (fact) => {
+      fact.error = abortText(error) ?? fact.error;
+    });
+  }
+
   function beginHttp(request: ClientRequest): RecordedCall<'call'> | undefined {
     return begin(request, {
       client: 'http',
@@ -318,9 +329,7 @@ export function observeHttpClient({
     calls.end(request);
   });
   on('undici:request:error', ({ request, error }: { request: object; error: unknown }) => {
-    calls.end(request, error, (fact) => {
-      fact.error = abortText(error) ?? fact.error;
-    });
+    endFailed(request, error);
   });
 
   if (bodyBytes > 0) {
@@ -340,8 +349,7 @@ export function observeHttpClient({
       const context = bodyBytes > 0 ? tracker.observed() : undefined;
       if (context !== undefined) bodies.tapRequest(context, request);
     });
-  const restoreAgent = publishAgent();
-  if (restoreAgent !== null) undo.push(restoreAgent);
+  for (const restore of [publishAgent(), publishDestroyed()]) if (restore !== null) undo.push(restore);
   on('http.client.request.start', ({ request }: { request: ClientRequest }) => {
     const queued = calls.running(request);
     const entry = queued ?? beginHttp(request);
@@ -365,6 +373,12 @@ export function observeHttpClient({
         const isCut = isCutOff(request, response);
         calls.end(request, isCut ? new Error('the connection closed within the response') : undefined);
       });
+    },
+  );
+  later(
+    REQUEST_DESTROYED,
+    ({ fact }, { request, error = destroyedHere() }: { request: ClientRequest; error?: unknown }) => {
+      if (fact.status === null) endFailed(request, error);
     },
   );
   on('http.client.request.error', ({ request, error }: { request: ClientRequest; error: unknown }) => {

@@ -17,6 +17,11 @@ describe('finding answered-twice', () => {
       res.end('one');
       res.end('two');
     });
+    app.get('/written', function writeMore(_req, res) {
+      res.on('error', () => undefined);
+      res.set('content-length', '3').end('one');
+      res.write('two');
+    });
     app.get('/late', async function showOrder(_req, res) {
       res.json({ one: 1 });
       await new Promise((done) => setTimeout(done, 30));
@@ -60,6 +65,14 @@ describe('finding answered-twice', () => {
   it('names what passed a body to end() twice', async () => {
     const [finding] = (await ask('/after')).of('answered-twice');
     expect(finding?.sentence).to.match(/^endTwice passed a body to end\(\) after the response had ended$/);
+  });
+
+  it('names what wrote after the end, whose bytes are not sent', async () => {
+    const { findings, body } = await ask('/written');
+    expect(body).to.equal('one');
+    expect(findings.map(({ sentence }) => sentence)).to.deep.equal([
+      'writeMore passed a body to write() after the response had ended',
+    ]);
   });
 
   it('names what did so after the response had ended, by its error, which is no finding of its own', async () => {

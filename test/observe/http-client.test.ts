@@ -1,6 +1,13 @@
 import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createServer, get, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
+import {
+  type ClientRequest,
+  createServer,
+  get,
+  type IncomingMessage,
+  request as httpRequest,
+  type Server,
+} from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { type ClientHttp2Session, connect, constants, createServer as createHttp2Server } from 'node:http2';
@@ -280,6 +287,40 @@ describe('outgoing calls as they are observed', () => {
     expect(context.all('call').map(({ error }) => error)).to.deep.equal([
       'Error: the connection closed within the response',
       null,
+    ]);
+  });
+
+  it('ends a call that is destroyed at once, and says whether a timer did it', async () => {
+    const context = newContext();
+    const silent = createServer((req) => {
+      if (req.url === '/closed') req.socket.destroy();
+    }).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const ways: Record<string, (call: ClientRequest) => void> = {
+      '/destroyed': (call) => void call.once('socket', () => setImmediate(() => call.destroy())),
+      '/timer': (call) => void setTimeout(() => call.destroy(), 5),
+      '/error': (call) => void setTimeout(() => call.destroy(new TypeError('of its client')), 5),
+      '/closed': () => undefined,
+    };
+    await tracker.run(context, async () => {
+      for (const [path, leave] of Object.entries(ways)) {
+        const call = get(origin + path);
+        leave(call);
+        const isGone = once(call, 'error');
+        if (path === '/timer') {
+          await sleep(10);
+          expect(context.last('call')?.durationMs).to.be.a('number');
+        }
+        await isGone.catch(() => undefined);
+      }
+    });
+    silent.close();
+    expect(context.all('call').map(({ error }) => error)).to.deep.equal([
+      'AbortError: the request was destroyed',
+      'AbortError: the request was destroyed, by a timer',
+      'TypeError: of its client',
+      'Error: socket hang up',
     ]);
   });
 

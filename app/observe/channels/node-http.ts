@@ -1,18 +1,21 @@
 /**
- * Goes with Node 20, and 22 before 22.17: calls of node:http and node:http2 are published as later versions do it themselves. node:http
- * announces a call there only when it has a socket: its agent is asked for one while the caller is on the stack. The class of a session of
- * node:http2 is not exported: it is read from the first session that is opened, and earlier sessions follow.
+ * Requests of node:http that are destroyed are published at once: their error comes when the socket has closed, and doesn't say who did it.
+ * The rest goes with Node 20, and 22 before 22.17, which publish less than later versions. node:http announces a call there only when it has
+ * a socket: its agent is asked for one while the caller is on the stack. The class of a session of node:http2 is not exported: it is read
+ * from the first session that is opened, and earlier sessions follow.
  */
 import { channel } from 'node:diagnostics_channel';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { syncBuiltinESMExports } from 'node:module';
-import { Agent } from '../../node-http.ts';
+import { Agent, ClientRequest } from '../../node-http.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import { wrapCalls } from './wrap-method.ts';
 
 export const AGENT_ASKED = 'express-hindsight:http:asked';
+export const REQUEST_DESTROYED = 'express-hindsight:http:destroyed';
 
 const asked = channel(AGENT_ASKED);
+const destroyed = channel(REQUEST_DESTROYED);
 const created = channel('http2.client.stream.created');
 const answered = channel('http2.client.stream.finish');
 const failed = channel('http2.client.stream.error');
@@ -28,6 +31,13 @@ export function publishAgent(): (() => void) | null {
   if (announcesHttp) return null;
   return wrapCalls(Agent.prototype, 'addRequest', (call, _agent, [request]) => {
     asked.publish({ request });
+    return call();
+  });
+}
+
+export function publishDestroyed(): (() => void) | null {
+  return wrapCalls(ClientRequest.prototype, 'destroy', (call, request, [error]) => {
+    destroyed.publish({ request, error });
     return call();
   });
 }
