@@ -86,6 +86,14 @@ module.exports = {
     room('errors', [], { from: '^app/errors\\.ts$' }),
     room('urls', [], { from: '^app/urls\\.ts$' }),
     room('node-http', [], { from: NODE_HTTP }),
+    {
+      name: 'node-http-by-one-file',
+      comment:
+        'An import of a value of node:http makes Node.js load its fetch: take it from app/node-http.ts.',
+      severity: 'error',
+      from: { path: '^app/', pathNot: NODE_HTTP },
+      to: { path: '^(node:)?http$', dependencyTypesNot: ['type-only'] },
+    },
     room('config', [], { from: '^app/config(\\.ts$|/)' }),
     room('profiler', [ERRORS]),
     room('observe', [PROFILER]),

@@ -7,6 +7,8 @@ import type http from 'node:http';
 export const {
   Agent,
   ClientRequest,
+  createServer,
+  IncomingMessage,
   OutgoingMessage,
   request,
   ServerResponse,
@@ -15,6 +17,7 @@ export const {
   validateHeaderValue,
 } = process.getBuiltinModule('node:http');
 
+export type IncomingMessage = http.IncomingMessage;
 export type ServerResponse = http.ServerResponse;
 
 /** A client of HTTP/1 may write `HTTP/2.0`, too. */

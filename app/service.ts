@@ -2,7 +2,8 @@
  * The service without its process: configuration -> an HTTP server that does not listen yet, and a database that is opened once it
  * does. A door of its own, `express-hindsight/service`: a host that mounts the profiler loads none of it.
  */
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
+import { createServer } from './node-http.ts';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type expressPackage from 'express';

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer } from '../node-http.ts';
 import type { AddressInfo } from 'node:net';
 import type pg from 'pg';
 import { postgresUrl } from '../config/database-url.ts';

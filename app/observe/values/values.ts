@@ -4,8 +4,8 @@
  * threw runs for the request, and copies what its calls hold. One request at a time; nothing is loaded before somebody asks.
  */
 import { randomBytes } from 'node:crypto';
-import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Worker } from 'node:worker_threads';
+import { IncomingMessage, ServerResponse } from '../../node-http.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { Json } from '../../profiler/json.ts';
 import { toPlain } from '../../profiler/record/plain.ts';

@@ -1,7 +1,7 @@
 import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import { pathOf } from '../../profiler/request-target.ts';
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from '../../node-http.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Detail, Presentation, Row } from '../../profiler/read/rows.ts';
 import { bytesText, durationText } from '../../view-helpers/numbers.ts';
