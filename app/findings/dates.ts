@@ -2,14 +2,15 @@
 import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
+import { isPage, pageText } from '../panels/shared/page-text.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
-import type { Kept, Needs, Rule } from './shared/kept.ts';
+import type { Database, Kept, Needs, Query, Rule } from './shared/kept.ts';
 import { DAY, DAY_MS, movedDays } from './shared/moved-days.ts';
-import { draftAt, labelOf, type Read, readsOf } from './shared/queries.ts';
+import { draftAt, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
 
 const dayMoved: Rule<Needs<'request' | 'database'>> = {
@@ -116,7 +117,8 @@ function minuteOf(value: Json | undefined): number | null {
 
 /** Fewer moments are no series. */
 const LEAST_MOMENTS = 3;
-const MOMENT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00(?::?00)?)$/;
+/** Midnights of UTC are days rather than times of day. */
+const MOMENT = /^\d{4}-\d\d-\d\d[T ](?!00:00)\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00(?::?00)?)$/;
 
 /** Whether moments follow each other in whole days of 24 hours. */
 function areWholeDaysApart(moments: readonly string[]): boolean {
@@ -142,32 +144,106 @@ function clockText(minute: number): string {
   return [Math.floor(minute / HOUR), minute % HOUR].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
+interface Series {
+  query: Query;
+  index: number;
+  moments: string[];
+  count: number;
+  isWritten: boolean;
+}
+
+function momentsIn(values: readonly (Json | undefined)[]): string[] {
+  return values.filter((value) => typeof value === 'string').filter((value) => MOMENT.test(value));
+}
+
+/** The moments of one column, given to a statement, also run by run, or returned by it. */
+function seriesIn(database: Database): Series[] {
+  const given = new Map<string, Series>();
+  const returned: Series[] = [];
+  database.queries.forEach((query, index) => {
+    for (const { name, value } of query.bindings) {
+      const [moment] = momentsIn([value]);
+      if (moment === undefined) continue;
+      const key = `${name} ${sqlOf(database, query)}`;
+      const series = given.get(key) ?? { query, index, moments: [], count: 0, isWritten: true };
+      series.moments.push(moment);
+      series.count++;
+      given.set(key, series);
+    }
+    const rows = foundRows(query);
+    for (const name of Object.keys(rows[0] ?? {})) {
+      const moments = momentsIn(rows.map((row) => row[name]));
+      if (moments.length === rows.length)
+        returned.push({ query, index, moments, count: query.rows ?? rows.length, isWritten: false });
+    }
+  });
+  return [...given.values(), ...returned].filter(
+    ({ moments }) => moments.length >= LEAST_MOMENTS && areWholeDaysApart(moments),
+  );
+}
+
+/** The response's lists of times of day: the values of each name, or those of a page in their order. */
+function sentClocks(request: KeptRequest): (number | null)[][] {
+  const text = request.response?.text ?? '';
+  if (isPage(text))
+    return [
+      [...pageText(text, text.length).matchAll(new RegExp(CLOCK, 'g'))].map(([clock]) => minuteOf(clock)),
+    ];
+  const leaves = leavesIn(text);
+  const names = new Set(leaves.map(({ name }) => name));
+  return [...names].map((name) =>
+    leaves.filter((leaf) => leaf.name === name).map(({ value }) => minuteOf(value)),
+  );
+}
+
+const ZONE = /^[A-Z][A-Za-z]+\/[A-Z][A-Za-z_+-]+(?:\/[A-Z][A-Za-z_]+)?$/;
+
+/** Names of time zones that the request or a row has. */
+function zonesIn({ request, database }: Needs<'database' | 'request'>): string[] {
+  const rows = database.queries.flatMap((query) => foundRows(query)).flatMap((row) => Object.values(row));
+  const values = [...receivedFields(request).map(({ value }) => value), ...rows];
+  return [...new Set(values.filter((value) => typeof value === 'string'))].filter((value) =>
+    ZONE.test(value),
+  );
+}
+
+/** The time of day of each moment in a zone; empty if there is no such zone. */
+function clocksIn(zone: string, moments: readonly string[]): (number | null)[] {
+  try {
+    const clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'short' });
+    return moments.map((moment) => minuteOf(clock.format(Date.parse(moment))));
+  } catch {
+    return [];
+  }
+}
+
 const hourMoved: Rule<Needs<'database' | 'request'>> = {
   name: 'hour-moved',
   needs: ['database', 'request'],
   labels: ['hour moved'],
-  why: 'A statement was given moments that are whole days of 24 hours apart, and the response has a time of day for each, which changes by an hour: the clocks change in between.',
+  why: 'The moments of a statement are whole days of 24 hours apart. In the response, or in a time zone that the request or a row names, their time of day changes by an hour: the clocks change in between.',
   fix: 'Add days in the time zone of the place, not to the moment in UTC: `dayjs.tz(…).add(1, "week")`, `DateTime.plus({ weeks: 1 })` of Luxon, or Temporal’s `ZonedDateTime`.',
-  find({ database, request }) {
-    const moved = database.queries.flatMap((query, index) => {
-      const moments = query.bindings.flatMap(({ value }) =>
-        typeof value === 'string' && MOMENT.test(value) ? [value] : [],
-      );
-      const isSeries = moments.length >= LEAST_MOMENTS && areWholeDaysApart(moments);
-      return isSeries ? [{ query, index, count: moments.length }] : [];
+  find(kept) {
+    const { database, request } = kept;
+    const all = seriesIn(database);
+    if (all.length === 0) return [];
+    const sent = sentClocks(request);
+    const zones = zonesIn(kept);
+    const [found] = all.flatMap((series) => {
+      const { moments, count, isWritten } = series;
+      const shown = sent.filter((list) => list.length === count).flatMap((list) => hourChange(list) ?? []);
+      const local = zones.flatMap((zone) => {
+        const change = isWritten ? hourChange(clocksIn(zone, moments)) : null;
+        return change === null ? [] : [{ ...change, zone }];
+      });
+      const [change] = [...shown.map((one) => ({ ...one, zone: null })), ...local];
+      return change === undefined ? [] : [{ ...series, ...change }];
     });
-    if (moved.length === 0) return [];
-    const leaves = leavesIn(request.response?.text ?? '');
-    const names = new Set(leaves.map(({ name }) => name));
-    const series = [...names].map((name) => leaves.filter((leaf) => leaf.name === name));
-    return moved.flatMap(({ query, index, count }): FindingDraft[] => {
-      const sent = series.filter((list) => list.length === count);
-      const changes = sent.map((list) => hourChange(list.map(({ value }) => minuteOf(value))));
-      const change = changes.find((one) => one !== null);
-      if (change === undefined || change === null) return [];
-      const sentence = `${labelOf(database, query)} got ${count} moments that are whole days of 24 hours apart, so the time of day moved from ${clockText(change.before)} to ${clockText(change.after)} when the clocks changed`;
-      return [draftAt({ query, index }, sentence, 'bad')];
-    });
+    if (found === undefined) return [];
+    const { query, isWritten, count, before, after, zone } = found;
+    const where = zone === null ? '' : ` in ${zone}`;
+    const sentence = `${labelOf(database, query)} ${isWritten ? 'got' : 'returned'} ${count} moments that are whole days of 24 hours apart, so the time of day${where} moved from ${clockText(before)} to ${clockText(after)} when the clocks changed`;
+    return [draftAt(found, sentence, 'bad')];
   },
 };
 

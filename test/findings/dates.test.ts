@@ -27,6 +27,55 @@ describe('finding hour-moved', () => {
     ]);
   });
 
+  function foundIn(kept: object): string[] {
+    const rule = dateRules.find(({ name }) => name === 'hour-moved');
+    return (rule?.find(kept as never, {} as never, {} as never) ?? []).map(({ sentence }) => sentence);
+  }
+
+  it('reads runs of one statement, beside other moments, in the time zone that a row names', () => {
+    const run = (moment: string) => ({
+      sql: 'insert into bookings (starts_at, ends_at) values ($1, $2)',
+      bindings: { starts_at: moment, ends_at: new Date(Date.parse(moment) + 86_400_000).toISOString() },
+    });
+    const room = (zone: string) => ({
+      sql: 'select zone from rooms where id = $1',
+      bindings: { id: 1 },
+      found: [{ zone }],
+    });
+    const written = weekly('2026-03-17T08:00:00.000Z', 4);
+    const kept = (zone: string, all: readonly string[]) => ({
+      database: keptQueries(room(zone), ...all.map(run)),
+      request: keptRequest({ sent: { ok: true } }),
+    });
+    expect(foundIn(kept('Europe/Berlin', written))).to.deep.equal([
+      'insert into bookings got 4 moments that are whole days of 24 hours apart, so the time of day in Europe/Berlin moved from 09:00 to 10:00 when the clocks changed',
+    ]);
+    expect(foundIn(kept('Asia/Tokyo', written)), 'no clock changes').to.deep.equal([]);
+    expect(foundIn(kept('Not/Azone', written)), 'no zone').to.deep.equal([]);
+    expect(foundIn(kept('Europe/Berlin', weekly('2026-03-17T00:00:00.000Z', 4))), 'days').to.deep.equal([]);
+  });
+
+  it('reads rows and the text of a page', () => {
+    const rows = weekly('2026-10-05T16:30:00.000Z', 4);
+    const page = (...clocks: string[]) => ({
+      database: keptQueries({
+        sql: 'select starts_at from lessons where course_id = $1',
+        bindings: { course_id: 1 },
+        found: rows.map((moment) => ({ starts_at: moment })),
+        rows: clocks.length,
+      }),
+      request: {
+        ...keptRequest(),
+        response: { text: `<!doctype html><ul>${clocks.map((one) => `<li>${one}</li>`).join('')}</ul>` },
+      },
+    });
+    expect(foundIn(page('18:30', '18:30', '18:30', '17:30', '17:30'))).to.deep.equal([
+      'select … from lessons returned 5 moments that are whole days of 24 hours apart, so the time of day moved from 18:30 to 17:30 when the clocks changed',
+    ]);
+    expect(foundIn(page('18:30', '18:30', '18:30', '18:30', '18:30'))).to.deep.equal([]);
+    expect(foundIn(page('18:30', '17:30', '18:30', '17:30', '18:30'))).to.deep.equal([]);
+  });
+
   it('is silent about the same hour, other hours, other steps and other counts', () => {
     expect(found(moments, at('18:00', '18:00', '18:00', '18:00'))).to.deep.equal([]);
     expect(found(moments, at('18:00', '17:00', '18:00', '17:00')), 'more than one change').to.deep.equal([]);
