@@ -10,8 +10,6 @@ function marked() {
   return TOKEN.test(token ?? '') ? token : null;
 }
 
-const rememberMark = (token) => remember(STORED_MARK, token);
-
 // The token of the row that has the focus, else of the profile that is shown.
 function tokenHere() {
   const row = document.activeElement?.closest('tr[id^="r-"]');
@@ -46,8 +44,8 @@ function allowComparison() {
 
 // A ticked box is the mark; with several, the last one ticked.
 export function onTick(box) {
-  if (box.checked) rememberMark(box.value);
-  else if (marked() === box.value) rememberMark(ticked().at(-1)?.value ?? null);
+  if (box.checked) remember(STORED_MARK, box.value);
+  else if (marked() === box.value) remember(STORED_MARK, ticked().at(-1)?.value ?? null);
   showMark();
 }
 
@@ -61,11 +59,11 @@ export function markForComparison() {
   const box = boxOf(token);
   if (box && before === token) box.checked = false;
   if (before !== null && before !== token) {
-    rememberMark(null);
+    remember(STORED_MARK, null);
     location.assign(`${document.querySelector('[data-compare]').dataset.compare}?a=${before}&b=${token}`);
     return;
   }
-  if (!rememberMark(before === token ? null : token))
+  if (!remember(STORED_MARK, before === token ? null : token))
     say('The browser blocked its storage, so the mark was not saved.');
   else if (before === token) say(`${token} is no longer marked for comparison.`);
   else say(`${token} is marked for comparison; press x on another request to compare both.`);

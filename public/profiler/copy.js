@@ -1,6 +1,6 @@
 // data-copy is the id of the element to copy; empty: the value of the button's row, or the code of its section.
 // Our remarks (.say) are not copied, a folded value is copied whole, and a time is copied in UTC.
-import { element, fetchPage, say } from './page.js';
+import { element, fetchPart, fetchText, say } from './page.js';
 
 const SHOWN_FOR = 1200;
 
@@ -68,7 +68,10 @@ const REFUSED = 'The browser refused to copy.';
 export function copyFrom(button) {
   const place = findCopied(button);
   if (navigator.clipboard === undefined) return false;
-  if (place === null) return button.href ? copyFetched(button, fetchPart(button)) : false;
+  if (place === null)
+    return button.href
+      ? copyFetched(button, fetchPart(button.href, button.dataset.copy).then(textOf))
+      : false;
   navigator.clipboard.writeText(textOf(place)).then(
     () => confirmCopy(button),
     () => say(REFUSED),
@@ -76,32 +79,16 @@ export function copyFrom(button) {
   return true;
 }
 
-async function read(url) {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(String(response.status));
-  return response.text();
-}
-
-async function fetchPart(link) {
-  return textOf((await fetchPage(link.href)).getElementById(link.dataset.copy));
-}
-
 // Copies the page that a link leads to.
 export function copyPage(link) {
-  return navigator.clipboard === undefined ? false : copyFetched(link, read(link.href));
+  return navigator.clipboard === undefined ? false : copyFetched(link, fetchText(link.href));
 }
 
-// Copies a promised text, as a promise if the browser takes one: some allow copying only during the click. If copying fails, the page of
-// the link is opened.
+// Copies a promised text, as a promise: some browsers allow copying only during the click. If copying fails, the page of the link is
+// opened.
 function copyFetched(link, text) {
-  const Item = window.ClipboardItem;
-  const written =
-    Item === undefined
-      ? text.then((whole) => navigator.clipboard.writeText(whole))
-      : navigator.clipboard.write([
-          new Item({ 'text/plain': text.then((whole) => new Blob([whole], { type: 'text/plain' })) }),
-        ]);
-  written.then(
+  const blob = text.then((whole) => new Blob([whole], { type: 'text/plain' }));
+  navigator.clipboard.write([new window.ClipboardItem({ 'text/plain': blob })]).then(
     () => confirmCopy(link),
     () => location.assign(link.href),
   );

@@ -1,6 +1,5 @@
 // The profiler's pages in the browser: theme, local times, rows that open, copy, filter, folds, keyboard, waterfall. Every page is complete without it.
-// The markup declares what it acts on: data-theme-toggle, data-copy, data-copy-page,
-// data-filter, data-fold, data-key, data-go, data-confirm, data-live, data-source, data-editor, data-zoom.
+// The markup declares what it acts on, by data-… attributes.
 import { closeBeside, showBeside } from './beside.js';
 import { onTick, showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';

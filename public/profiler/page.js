@@ -17,11 +17,15 @@ export function element(name, attributes, ...children) {
   return made;
 }
 
-// The page at an address, as a document; throws if there is none.
-export async function fetchPage(url) {
+// Throws if there is nothing at the address.
+export async function fetchText(url) {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${response.status}`);
-  return new DOMParser().parseFromString(await response.text(), 'text/html');
+  return response.text();
+}
+
+export async function fetchPage(url) {
+  return new DOMParser().parseFromString(await fetchText(url), 'text/html');
 }
 
 let asked = 0;

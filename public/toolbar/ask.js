@@ -67,9 +67,9 @@ export function createAsk(source, isForbidden = false) {
   }
 
   async function json(path) {
-    const options = { credentials: isOwn ? 'same-origin' : 'include', priority: 'low' };
-    if (AbortSignal.timeout !== undefined) options.signal = AbortSignal.timeout(MOST_MS);
-    const { response, reason } = await request(path, options);
+    const credentials = isOwn ? 'same-origin' : 'include';
+    const signal = AbortSignal.timeout(MOST_MS);
+    const { response, reason } = await request(path, { credentials, priority: 'low', signal });
     try {
       return { value: reason === null ? await response.json() : null, reason };
     } catch {
@@ -81,10 +81,10 @@ export function createAsk(source, isForbidden = false) {
     base,
     isOwn,
     url,
-    /** Outlives the page. Gives the reason why it was not taken, else null. */
-    async post(path, body) {
+    /** Outlives the page. */
+    post(path, body) {
       const options = { method: 'POST', keepalive: true, credentials: 'same-origin' };
-      return (await request(path, { ...options, body: jsonText(body) })).reason;
+      return request(path, { ...options, body: jsonText(body) });
     },
     /** Outlives the page, and needs no preflight from another origin. */
     report(body) {

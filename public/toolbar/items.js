@@ -80,12 +80,10 @@ function browserFact(name, ms) {
   return [name, isNumber(ms) ? `${durationText(ms)} in the browser` : null];
 }
 
-function timeItem(entry, { timing, untold }, ask, timeline) {
+function timeItem(entry, { timing }, ask, timeline) {
   const { durationMs, state } = entry;
   const parts = entry.parts.filter(({ ms }) => ms > 0);
   const text = durationMs === null ? 'running' : shortDuration(durationMs);
-  // Whoever sees the page may see its profile: a refusal can only be about the origin.
-  const whyNot = untold === 'refused' ? 'The service accepts it from its own origin only.' : FAILURES[untold];
   return {
     key: 'time',
     href: ask.url(timeline?.href ?? entry.href),
@@ -102,7 +100,6 @@ function timeItem(entry, { timing, untold }, ask, timeline) {
         browserFact('First byte', timing?.ttfb),
         browserFact('DOM ready', timing?.domContentLoaded),
         browserFact('Largest paint', timing?.lcp),
-        ['Not stored', whyNot],
       ],
       rows: timeline?.preview.rows,
       moreRows: timeline?.preview.more,

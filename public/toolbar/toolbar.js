@@ -79,10 +79,9 @@ function run(script) {
     calls: [],
     moreCalls: 0,
     timing: null,
-    // Why there is no entry, why the service tells nothing of the calls, why it did not accept the browser timing.
+    // Why there is no entry, why the service tells nothing of the calls.
     reason: null,
     unserved: null,
-    untold: null,
   };
   let bar = null;
   let watched = null;
@@ -129,8 +128,7 @@ function run(script) {
     if (!documentToken || unsent === null) return;
     const timing = unsent;
     unsent = null;
-    state.untold = await ask.post('-/report', { token: documentToken, timing });
-    render();
+    await ask.post('-/report', { token: documentToken, timing });
   });
 
   const load = guarded(async (asked, attempt = 0) => {

@@ -70,6 +70,6 @@ describe('pages in a browser', () => {
     await until(async () => (await command()).startsWith('curl'), 'the command in the clipboard');
     const lines = (await command()).split('\n');
     expect(lines[0]).to.equal("curl 'https://shop.example.com/orders/4712?tab=items' \\");
-    expect(lines.at(-1)).to.equal('  --compressed');
+    expect(lines).to.include('  --compressed \\');
   });
 });
