@@ -19,6 +19,7 @@ import {
   typeOf,
 } from './shared/calls.ts';
 import { type Call, type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
+import { isOfWork, wasSeen } from './shared/errors.ts';
 import { kindOf } from './shared/queries.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
@@ -300,13 +301,14 @@ function refusalSent(
   return [{ label: 'failure ignored', broke: 'unseen', severity: 'warn', sentence, anchor, place }];
 }
 
-const failedCall: Rule<Needs<'http_client', 'request'>> = {
+const failedCall: Rule<Needs<'http_client', 'request' | 'exception'>> = {
   name: 'failed-call',
   needs: ['http_client'],
   labels: ['call failed', 'failure ignored'],
   why: 'The call got no response, a 5xx or a 429, was not retried, and the response is an error or says nothing of it. A call that the application aborted is no failure, unless a timer did. Or it got another 4xx, and the 200 has an error in it.',
   fix: 'Name the missing data in the response, or respond with 502 or 503. Give the call a timeout, and log its error.',
-  find({ http_client: { calls }, request }, { status, outcome }) {
+  find({ http_client, request, exception }, { status, outcome }) {
+    const { calls } = http_client;
     // Retried calls have their own rule.
     const retried = new Set(triesOf(calls).flat());
     const failed = calls.flatMap((call, index) =>
@@ -326,12 +328,13 @@ const failedCall: Rule<Needs<'http_client', 'request'>> = {
     const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error)})`;
     const more = failed.length > 1 ? `, as did ${count(failed.length - 1, 'other call')}` : '';
     const what = `${callName(call)} ${how}${more}`;
+    const isThrown = exception?.errors.some((one) => wasSeen(one) && isOfWork(one, { http_client })) === true;
     const place = call.caller;
     const anchor = `c${index + 1}`;
     return [
       {
         ...failureOf(what, { status, outcome }),
-        severity: 'warn',
+        severity: isThrown && (status ?? 500) >= 500 ? 'bad' : 'warn',
         anchor,
         costMs: call.durationMs ?? 0,
         place,

@@ -1,7 +1,6 @@
 /** Errors: their origin and their outcome. */
 import { errorText } from '../profiler/error-text.ts';
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
-import { hasFailed } from '../panels/shared/failed-call.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isInLibrary } from '../profiler/read/rows.ts';
@@ -10,7 +9,7 @@ import { bytesText } from '../view-helpers/numbers.ts';
 import { callName, lostMethods, outcomeOf, typeOf } from './shared/calls.ts';
 import {
   isAnsweredTwice,
-  isOfStatement,
+  isOfWork,
   lineOf,
   loggedErrorPlace,
   toldErrorPlace,
@@ -88,8 +87,8 @@ export const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http
       const isFault = isLost || (answered !== null && answered >= 500);
       const isRootCause = hasRoot(record.thrown) && (record.status ?? 0) >= 500;
       if (isHidden || !isFault || isRootCause) return [];
-      if ((status ?? 500) >= 500 && (isOfStatement(record, database) || isOfLostCall(record, http_client)))
-        return [];
+      const isOfOthers = isOfWork(record, { database, http_client }) || isOfLostCall(record, http_client);
+      if ((status ?? 500) >= 500 && isOfOthers) return [];
       const sentence = `${sentenceOf(record)}${isLost ? ', and no response was sent' : ''}`;
       return [{ ...common, label: 'exception', broke: 'response', severity: 'bad', sentence }];
     });
@@ -114,37 +113,23 @@ function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[
   return [{ broke: 'response', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
 }
 
-const rootCause: Rule<Needs<'exception', 'database'>> = {
+const rootCause: Rule<Needs<'exception', 'database' | 'http_client'>> = {
   name: 'root-cause',
   needs: ['exception'],
   labels: ['root cause'],
   why: 'The error that failed the request has a `cause`; the place is the topmost frame in your own code of the last cause, else the middleware that it came from.',
   fix: 'Fix the cause; the wrapping errors only show where it surfaced.',
-  find({ exception: { errors }, database }, { status: sent }) {
+  find({ exception: { errors }, ...work }, { status: sent }) {
     return errors.flatMap((record, index) => {
       const { status, origin } = record;
       const isFault = status !== null && status >= 500;
-      if (isFault && (sent ?? 500) >= 500 && isOfStatement(record, database)) return [];
+      if (isFault && (sent ?? 500) >= 500 && isOfWork(record, work)) return [];
       return isFault || origin === 'unhandledRejection' || origin === 'uncaughtException'
         ? findingOf(record, index)
         : [];
     });
   },
 };
-
-/** The finding about the call, or the statement, names it and its line. */
-function isOfWork(
-  record: Error,
-  { database, http_client }: Pick<Partial<Kept>, 'database' | 'http_client'>,
-): boolean {
-  const messages = record.thrown.chain.map(({ message }) => message).filter((message) => message !== '');
-  return (
-    isOfStatement(record, database) ||
-    (http_client?.calls ?? []).some(
-      (call) => hasFailed(call) && messages.some((message) => call.error?.includes(message) === true),
-    )
-  );
-}
 
 const streamFailed: Rule<Needs<'exception', 'request' | 'routing' | 'database' | 'http_client'>> = {
   name: 'stream-failed',

@@ -137,6 +137,11 @@ describe('finding failed-call', () => {
     expect(finding?.place).to.match(/^test\/findings\/failed-call\.test\.ts:\d+$/);
   });
 
+  it('is the only finding about the error of a call that was thrown again', async () => {
+    const { findings } = await ask('/proxy', { headers: { 'x-to': `${upstream()}/reset` } });
+    expect(findings.map(({ rule, severity }) => `${rule} ${severity}`)).to.deep.equal(['failed-call bad']);
+  });
+
   it('ignores a 404 and a failure that a retry repaired', async () => {
     for (const path of ['/swallow/404', '/again']) expect((await ask(path)).of('failed-call'), path).to.deep.equal([]); // prettier-ignore
   });

@@ -22,6 +22,11 @@ describe('finding failed-statement', () => {
       app.get('/thrown', async (_req, res) => {
         res.json(await knex('nowhere'));
       });
+      app.get('/wrapped', async () => {
+        await knex('nowhere').catch((error: unknown) => {
+          throw Object.assign(new Error('Validation error'), { parent: error });
+        });
+      });
       const add = () => knex('users').insert({ email: 'a@b.example' });
       app.get('/taken', async (_req, res) => {
         await add().catch(() => res.status(409).send('taken'));
@@ -96,6 +101,13 @@ describe('finding failed-statement', () => {
     expect(findings, 'one failure is one finding').to.have.length(1);
     expect(findings[0]).to.include({ rule: 'failed-statement', label: 'query failed', severity: 'bad' });
     expect(findings[0]?.fix).to.contain('run the migrations');
+  });
+
+  it('is the only finding if an ORM threw an error that has the driver’s as a property', async () => {
+    const { findings } = await ask('/wrapped');
+    expect(findings.map(({ rule, severity }) => `${rule} ${severity}`)).to.deep.equal([
+      'failed-statement bad',
+    ]);
   });
 
   it('names the first failure of an aborted transaction, not the statement that was refused', async () => {

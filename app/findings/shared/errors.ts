@@ -1,7 +1,9 @@
 /** Helpers of rules about errors and log lines: where they came from. */
 import type { ExceptionData, ThrownRecord } from '../../panels/exception/data.ts';
 import { frameLine } from '../../profiler/record/thrown.ts';
-import type { Database } from './kept.ts';
+import { hasFailed } from '../../panels/shared/failed-call.ts';
+import { isRecord } from '../../profiler/json.ts';
+import type { Database, Kept } from './kept.ts';
 
 export function lineOf({ place }: Pick<ThrownRecord, 'place'>): string | null {
   return frameLine(place?.frame);
@@ -21,17 +23,41 @@ export function isAnsweredTwice({ late, origin, thrown }: ThrownRecord): boolean
 /** A shorter message may be part of any other. */
 const SHORTEST_MESSAGE = 8;
 
-/** It is the error of a statement, or wraps it: the finding about the statement explains it. */
-export function isOfStatement(
-  { thrown }: Pick<ThrownRecord, 'thrown'>,
-  database: Database | undefined,
+/** Where Sequelize, TypeORM and Objection keep the error of the driver, whose message theirs may not have. */
+const KEPT_BY = ['parent', 'driverError', 'nativeError'];
+
+function messagesOf({ chain }: ThrownRecord['thrown']): string[] {
+  return chain.flatMap(({ message, properties }) => [
+    message,
+    ...KEPT_BY.flatMap((name) => {
+      const kept = properties[name];
+      return isRecord(kept) && typeof kept.message === 'string' ? [kept.message] : [];
+    }),
+  ]);
+}
+
+/** It is this error, or wraps it. */
+function isOf({ thrown }: Pick<ThrownRecord, 'thrown'>, error: string): boolean {
+  return error.length >= SHORTEST_MESSAGE && messagesOf(thrown).some((message) => message.includes(error));
+}
+
+/** The finding about the statement explains it. */
+export function isOfStatement(record: Pick<ThrownRecord, 'thrown'>, database: Database | undefined): boolean {
+  return (database?.queries ?? []).some(({ error }) => error !== null && isOf(record, error));
+}
+
+/** A call's error begins with its class. */
+const CLASS = /^\w+: /;
+
+/** It is the error of a statement or of a call, which has a finding that explains it. */
+export function isOfWork(
+  record: Pick<ThrownRecord, 'thrown'>,
+  { database, http_client }: Pick<Partial<Kept>, 'database' | 'http_client'>,
 ): boolean {
-  const messages = thrown.chain.map(({ message }) => message);
-  return (database?.queries ?? []).some(
-    ({ error }) =>
-      error !== null &&
-      error.length >= SHORTEST_MESSAGE &&
-      messages.some((message) => message.includes(error)),
+  const calls = http_client?.calls ?? [];
+  return (
+    isOfStatement(record, database) ||
+    calls.some((call) => hasFailed(call) && isOf(record, call.error?.replace(CLASS, '') ?? ''))
   );
 }
 
