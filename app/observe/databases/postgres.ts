@@ -96,13 +96,19 @@ function valueOf(value: unknown): unknown {
   return isObject(value) && makerOf(value) === 'Parameter' ? field(value, 'value') : value;
 }
 
+/** Text that is written into the statement, with values of its own: `sql\`…\``, `sql(names)`, `sql(rows)`. */
+function isFragment(value: unknown): boolean {
+  if (Array.isArray(value)) return isFragment(field(value, '0'));
+  return isObject(value) && ['Query', 'Builder', 'Identifier'].includes(makerOf(value));
+}
+
 /** Sent values are text; separate arguments are recorded as passed. */
 function sentText({ string, parameters, args }: PostgresSent): { sql?: string; bindings?: unknown } {
   if (typeof string !== 'string') return {};
   const sent: readonly unknown[] = Array.isArray(parameters) ? parameters : [];
   // A text that the server asked for as JSON is sent with quotes.
   const values =
-    args.length === sent.length
+    args.length === sent.length && !args.some(isFragment)
       ? args.map((value, at) => (typeof value === 'string' ? sent[at] : value))
       : sent;
   return { sql: string, bindings: values.map(valueOf) };
@@ -120,7 +126,11 @@ export const postgresDriver: Driver<PostgresQuery> = {
   describe: ({ query: sent }) =>
     OF_THE_LIBRARY.test(sent.strings[0] ?? '')
       ? null
-      : { sql: writtenText(sent), bindings: sent.args, stack: () => sent.origin },
+      : {
+          sql: writtenText(sent),
+          bindings: sent.args.some(isFragment) ? [] : sent.args,
+          stack: () => sent.origin,
+        },
   outcome({ query: sent, result, error }) {
     const connection = typeof sent.state === 'object' ? sent.state : null;
     const isCursor = sent.cursorRows !== undefined;
