@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
 import express from 'express';
-import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
+import { createCallerFinder, type Site } from '../../app/observe/stacks/caller.ts';
 import { createOwnCode } from '../../app/observe/stacks/own-code.ts';
 import { observeRegistrations } from '../../app/observe/layers/registrations.ts';
 
@@ -56,5 +56,20 @@ describe('own code', () => {
     });
     expect(registrations.sourceOf(router.stack[0]!)).to.equal('@nestjs/core');
     registrations.close();
+  });
+
+  it('names Express where it added its own middleware, and never Hindsight, which only watches', () => {
+    const site = (file: string, name: string): Site => ({
+      getFileName: () => `/srv/node_modules/${file}`,
+      getLineNumber: () => 1,
+      getColumnNumber: () => 1,
+      getFunctionName: () => name,
+    });
+    const sites = [
+      site('express-hindsight/dist/app/hindsight-a1.js', 'onRegistered'),
+      site('express/lib/router/index.js', 'use'),
+      site('express/lib/application.js', 'lazyrouter'),
+    ];
+    expect(createCallerFinder().registration(sites)).to.equal('express');
   });
 });

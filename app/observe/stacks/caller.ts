@@ -345,9 +345,11 @@ export function createCallerFinder(
     return [...framesOf(sites)].filter(({ kind }) => kind === 'own').map(({ place }) => place);
   }
 
-  /** Name of the nearest framework; Express and its router only where there is no other. */
+  /** Name of the nearest framework; Express and its router only where there is no other. We only watch them. */
   function searchPackage(sites: readonly Site[]): string | null {
-    const names = sites.flatMap((site) => packageOf(filePathOf(site.getFileName() ?? '')) ?? []);
+    const names = sites
+      .flatMap((site) => packageOf(filePathOf(site.getFileName() ?? '')) ?? [])
+      .filter((name) => name !== 'express-hindsight');
     return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
   }
 
