@@ -56,6 +56,22 @@ describe('the line of a statement', () => {
     expect(places[2]).to.equal((places[0] ?? 0) + 7);
   });
 
+  it('is the line that calls a helper which calls another one', async () => {
+    const nested = createQueryRecorder({ tracker, findCaller: createCallerFinder() });
+    const all = (sql: string): void => {
+      nested.start({ system: 'mysql', sql, bindings: [], library: 'mysql2' });
+    };
+    const one = (sql: string): void => {
+      all(sql);
+    };
+    const shares = (): void => { one('select * from shares'); all('update shares'); }; // prettier-ignore
+    const files = (): void => { one('select * from files'); one('select * from teams'); }; // prettier-ignore
+    for (const work of [shares, files, shares, files, shares, files]) await sent(work);
+    const [first, second] = await sent(shares);
+    expect(first?.through).to.equal(second?.through);
+    expect(first?.caller).to.equal(second?.caller);
+  });
+
   it('is the line that calls a helper, however many frames of a driver are between it and the statement', async () => {
     const deep = createQueryRecorder({ tracker, findCaller: createCallerFinder() });
     // Without own places, as those of a driver.

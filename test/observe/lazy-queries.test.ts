@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import createKnex from 'knex';
+import type * as kysely from 'kysely';
 import pg from 'pg';
 import type postgresLibrary from 'postgres';
 import { labelPatches, ormCalls } from '../../app/observe/channels/labels.ts';
@@ -139,6 +140,21 @@ describe('queries that are sent when they are awaited', () => {
     expect(results.slice(0, 2)).to.deep.equal([[{ a: 1 }], [{ b: 2 }]]);
     expect(results[2]).to.have.property('code', '42703');
     expect(queries.map(lineOf)).to.deep.equal([line, line + 1, line + 2]);
+  });
+
+  it('have the line that calls `execute()`, which a callback may do that awaits nothing: Kysely', async () => {
+    const { Kysely, PostgresDialect, sql } = createRequire(import.meta.url)('kysely') as typeof kysely;
+    const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
+    let line = 0;
+    const queries = await requests.observed(async () => {
+      line = here() + 2;
+      const resolvers = [
+        () => sql`select 1`.execute(db),
+        () => sql`select 2`.execute(db),
+      ]; // prettier-ignore
+      await new Promise((resolve) => void Promise.all(resolvers.map((run) => run())).then(resolve));
+    });
+    expect(queries.map(lineOf)).to.deep.equal([line, line + 1]);
   });
 
   it('have it from the second on, if an ES module had been loaded before', async () => {

@@ -1,4 +1,4 @@
-/** Sequelize, TypeORM, MikroORM, Mongoose and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
+/** Sequelize, TypeORM, MikroORM, Mongoose, Prisma and Kysely -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import { field, isObject } from '../../profiler/record/safe-read.ts';
@@ -147,6 +147,13 @@ const MIKRO_ORM_MANAGER = {
   module: { file: 'EntityManager.js', names: ['EntityManager'] },
 };
 
+/** A statement waits for its connection, where the line that called `execute()` is on no stack any more. */
+const KYSELY_EXECUTORS = ['dist/esm', 'dist'].map((folder) => ({
+  name: 'kysely',
+  file: `${folder.replace('esm', 'cjs')}/query-executor/query-executor-base.js`,
+  module: { file: `${folder}/query-executor/query-executor-base.js`, names: ['QueryExecutorBase'] },
+}));
+
 export const labelPatches: readonly LibraryPatch[] = [
   labelPatch(SEQUELIZE, (exports) => exports, SEQUELIZE_STATIC, nameOf),
   labelPatch(SEQUELIZE, prototypeOf, SEQUELIZE_INSTANCE, byClass),
@@ -163,6 +170,9 @@ export const labelPatches: readonly LibraryPatch[] = [
     (exports) => prototypeOf(exports, 'DataSource'),
     ['query'],
     ownSql,
+  ),
+  ...KYSELY_EXECUTORS.map((at) =>
+    labelPatch(at, (exports) => prototypeOf(exports, 'QueryExecutorBase'), ['executeQuery'], ownSql),
   ),
   labelPatch(MIKRO_ORM_MANAGER, (exports) => prototypeOf(exports, 'EntityManager'), MIKRO_ORM, byEntity),
   {

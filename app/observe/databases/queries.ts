@@ -204,8 +204,9 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       through,
       dropped,
     } = query.origin ?? originOf(library, query.stack);
-    const line = through ?? caller;
-    if (line !== null && !beginsTransaction(sql) && !endsTransaction(sql)) helpers.learn(line, sql);
+    // A helper may call another one.
+    if (!beginsTransaction(sql) && !endsTransaction(sql))
+      for (const line of [through, caller]) if (typeof line === 'string') helpers.learn(line, sql);
     const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,
