@@ -205,14 +205,17 @@ const unlockedUpdate: Rule<Needs<'database' | 'request'>> = {
           keyedBy(one, keys) !== undefined,
       );
       const [first] = before;
-      if (first === undefined || before.some((one) => one.read.isLocking)) continue;
+      const locking = before.find((one) => one.read.isLocking);
+      // Outside of a transaction, a lock ends with its statement; if the update is in one, that is a finding of its own.
+      const isLocked = locking !== undefined && (locking.query.transaction ?? query.transaction) !== null;
+      if (first === undefined || isLocked) continue;
       const lost = overwritten(reads, update, column);
       if (lost !== null) {
         const { base, values, last, together } = lost;
         const sentence = `${count(values.length)} × ${labelOf(database, query)} set ${column} to ${listOf(values.map(String))}, each computed from the same ${base}: the last one stays, so ${column} is ${last}, where all of them make ${together}`;
         return [draftAt({ query, index }, sentence, 'bad')];
       }
-      const sentence = `${labelOf(database, query)} sets ${column} to a number computed from ${labelOf(database, first.query)}, which did not lock the row: of two requests at once, one is lost`;
+      const sentence = `${labelOf(database, query)} sets ${column} to a number computed from ${labelOf(database, first.query)}, ${locking === undefined ? 'which did not lock the row' : 'whose lock ended with it, outside of a transaction'}: of two requests at once, one is lost`;
       return [draftAt({ query, index }, sentence, 'warn')];
     }
     return [];

@@ -10,6 +10,7 @@ import {
   draftAt,
   kindOf,
   labelOf,
+  plainSql,
   type Read,
   readsOf,
   rowOf,
@@ -176,6 +177,55 @@ const readOutside: Rule<Needs<'database'>> = {
   },
 };
 
+const LOCKS = /\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b/i;
+
+/** A read that locks rows in no transaction, while one of the request is open on another connection. */
+function locksInVain(
+  database: Database,
+  { query, read }: Read,
+  { first, last }: { first: Query; last: Query },
+): boolean {
+  return (
+    read.verb === 'select' &&
+    read.isLocking &&
+    LOCKS.test(plainSql(database, query)) &&
+    query.rows !== 0 &&
+    query.transaction === null &&
+    query.instance === first.instance &&
+    query.connection !== null &&
+    query.connection !== first.connection &&
+    beginsTransaction(sqlOf(database, first)) &&
+    query.startMs - query.waitMs >= endOf(first) &&
+    endOf(query) <= last.startMs
+  );
+}
+
+const lockOutside: Rule<Needs<'database'>> = {
+  name: 'lock-outside-transaction',
+  needs: ['database'],
+  labels: ['lock outside'],
+  why: 'A read with FOR UPDATE or FOR SHARE ran on a connection without a transaction, while this request had one open on another connection. Outside of a transaction, a lock ends with its statement.',
+  fix: 'Send the read through the transaction: pass its client (`trx`, `client`, `manager`) to the function that locks the rows.',
+  find({ database }) {
+    const reads = readsOf(database);
+    return transactionsOf(database).flatMap((transaction): FindingDraft[] => {
+      const { members, sent } = transaction;
+      const one = reads.find((read) => locksInVain(database, read, transaction));
+      if (one === undefined) return [];
+      const written = reads.find(
+        ({ index, read }) =>
+          members.includes(index) && read.verb !== 'select' && read.table === one.read.table,
+      );
+      const which =
+        written === undefined
+          ? `a transaction (${count(workOf(database, sent), 'statement')})`
+          : `the transaction with ${labelOf(database, written.query)}${bracketed(written.query.caller)}`;
+      const sentence = `${labelOf(database, one.query)} locked ${count(one.query.rows ?? 1, 'row')} in no transaction, while ${which} was open on another connection: the lock ended with the statement and protects nothing`;
+      return [draftAt(one, sentence, written === undefined ? 'warn' : 'bad')];
+    });
+  },
+};
+
 /** Statements of transactions whose BEGIN this request did not send. */
 function strangersIn(database: Database): number[] {
   if (database.unkept !== undefined) return [];
@@ -294,6 +344,7 @@ export const transactionRules: readonly Rule[] = [
   unendedTransaction,
   outsideTransaction,
   readOutside,
+  lockOutside,
   othersTransaction,
   afterCommit,
   transactionAcrossCall,

@@ -61,6 +61,19 @@ describe('finding lost-update', () => {
         });
         res.send('bought');
       });
+      app.post('/lock-ended/:id', async (req, res) => {
+        await knex.transaction(async (trx) => {
+          const { rows } = await knex.raw<{ rows: { stock: number }[] }>(
+            'select stock from products where id = ? for update',
+            [req.params.id],
+          );
+          await together();
+          await trx('products')
+            .where({ id: req.params.id })
+            .update({ stock: (rows[0]?.stock ?? 0) - 1 });
+        });
+        res.send('bought');
+      });
       app.post('/release/:night/:id/:how', async (req, res) => {
         const { night, id, how } = req.params;
         const isolationLevel = how === 'serializable' ? how : 'repeatable read';
@@ -112,6 +125,12 @@ describe('finding lost-update', () => {
         .and.contain('stock');
       expect(finding.place).to.match(/^test\/findings\/lost-update\.test\.ts:\d+$/);
     }
+  });
+
+  it('counts a lock outside of a transaction for none', async () => {
+    const found = (await foundIn('/lock-ended/8', '/lock-ended/8')).flat();
+    expect(found).to.have.length(2);
+    for (const { sentence } of found) expect(sentence).to.contain('stock');
   });
 
   it('is silent about other rows, what the database computes, what was received, and rows that are locked', async () => {

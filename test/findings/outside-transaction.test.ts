@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Knex } from 'knex';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding outside-transaction', () => {
@@ -101,5 +102,56 @@ describe('finding read-outside-transaction', () => {
       expect((await ask(`/${how}/7`, { method: 'POST' })).of('read-outside-transaction'), how).to.deep.equal(
         [],
       );
+  });
+});
+
+describe('finding lock-outside-transaction', () => {
+  const ask = withFindingsDatabase(
+    async (knex) => {
+      await knex.raw('create table seats (id int primary key, remaining int)');
+      await knex.raw('create table notes (id int)');
+      await knex.raw('insert into seats values (1, 80)');
+    },
+    (app, knex) => {
+      const lock = (by: Knex, clause: string) => by.raw(`select remaining from seats where id = 1 ${clause}`);
+      app.post('/:how', async (req, res) => {
+        const { how } = req.params;
+        if (how === 'before') await lock(knex, 'for update');
+        await knex.transaction(async (trx) => {
+          if (how === 'inside') await lock(trx, 'for update');
+          if (how === 'other') await knex.transaction((other) => lock(other, 'for update'));
+          if (how === 'plain') await lock(knex, 'limit 1');
+          if (how === 'none') await knex.raw('select remaining from seats where id = 9 for update');
+          if (how === 'queue')
+            await knex.raw(
+              'update seats set remaining = remaining where id = (select id from seats limit 1 for update skip locked)',
+            );
+          if (how === 'outside') await lock(knex, 'for no key update');
+          if (how === 'shared') await lock(knex, 'for share');
+          if (how === 'shared') await trx.raw('insert into notes values (1)');
+          else await trx.raw('insert into seats select 2, 1 where false');
+        });
+        res.send('done');
+      });
+    },
+  );
+  const found = async (how: string) =>
+    (await ask(`/${how}`, { method: 'POST' })).of('lock-outside-transaction');
+
+  it('names a lock that ends with its statement, and the write of the transaction', async () => {
+    const [finding] = await found('outside');
+    expect(finding).to.include({ label: 'lock outside', severity: 'bad', broke: 'unseen' });
+    expect(finding?.sentence).to.match(
+      /^select … from seats locked 1 row in no transaction, while the transaction with insert into seats \(\S+:\d+\) was open on another connection: the lock ended with the statement and protects nothing$/,
+    );
+    expect(finding?.place).to.match(/outside-transaction\.test\.ts:\d+$/);
+    const [shared] = await found('shared');
+    expect(shared?.severity).to.equal('warn');
+    expect(shared?.sentence).to.contain('while a transaction (1 statement) was open');
+  });
+
+  it('ignores a lock of a transaction, before it, of no row, and within one statement', async () => {
+    for (const how of ['inside', 'other', 'before', 'plain', 'none', 'queue'])
+      expect(await found(how), how).to.deep.equal([]);
   });
 });

@@ -105,8 +105,8 @@ function rowTouches(database: KeptQueries): Touch[] {
     const statement = database.statements[query.statement];
     if (statement === undefined || error !== null || durationMs === null) return [];
     const row = rowTouched(statement.sql, query.bindings, statement.system);
-    // What a lock guards is not stale.
-    if (row === null || row.isLocking) return [];
+    // What a lock guards is not stale; outside of a transaction, it guards nothing.
+    if (row === null || (row.isLocking && query.transaction !== null)) return [];
     const does = row.does === 'read' || row.does === 'count' ? 'read' : 'written';
     // It found nothing to change.
     if (does === 'written' && rows === 0) return [];
