@@ -9,7 +9,7 @@ export interface CodeLine {
   text?: string;
   tokens?: readonly CodeToken[];
   number?: number;
-  mark?: 'hot' | 'loop' | 'gone' | 'come' | undefined;
+  mark?: 'hot' | 'loop' | undefined;
 }
 
 export interface CodeOptions {

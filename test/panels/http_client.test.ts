@@ -3,10 +3,8 @@ import type { HttpClientData } from '../../app/panels/http-client/data.ts';
 import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
 import { Context } from '../../app/profiler/record/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { BlockLine, Detail, Presentation, Row } from '../../app/profiler/read/rows.ts';
+import type { Detail, Presentation, Row } from '../../app/profiler/read/rows.ts';
 import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
-import { createPageFixture } from '../support/page-fixture.ts';
-import { panelHtml } from '../support/panel-data.ts';
 import { addBusyPage, call, lasting } from '../support/observed-samples.ts';
 
 const panel = createHttpClientPanel();
@@ -48,69 +46,7 @@ function calls(...given: Partial<Parameters<typeof call>[0]>[]): HttpClientData 
   });
 }
 
-function profileWith(data: HttpClientData): Profile {
-  return { ...({} as Profile), dropped: {}, masked: [], durationMs: 300, origin: null, panels: { http_client: { data, summary: null, error: null } } }; // prettier-ignore
-}
-
-/** A call that got this body. */
-function got(
-  text: string,
-  more: Partial<Parameters<typeof call>[0]> = {},
-): Partial<Parameters<typeof call>[0]> {
-  const preview = Buffer.from(text);
-  return {
-    url: 'http://prices/p',
-    responseHeaders: ['content-type', 'application/json'],
-    responseBody: { bytes: preview.length, preview },
-    ...more,
-  };
-}
-
 describe('the panel of outgoing calls', () => {
-  const responsesOf = (data: HttpClientData): Detail | undefined => itemsOf(data)[0]?.row.detail?.()[0];
-
-  it('says that the same call got the same response, or where the responses differ', () => {
-    const price = (amount: number, more = ''): string => `{"id":1,"price":${amount},"currency":"EUR"${more}}`;
-    expect(responsesOf(calls(got(price(10)), got(price(10))))).to.deep.equal({
-      note: 'Both responses are the same.',
-    });
-    const differing = calls(got(price(10)), got(price(10)), got(price(12, ',"vat":"<19>"')));
-    const responses = responsesOf(differing);
-    expect(responses?.note).to.equal(
-      'One response differs from the first. Lines that differ, from call 1 (−) to call 3 (+):',
-    );
-    expect(responses?.block?.lines).to.deep.equal([
-      { text: '    "id": 1,' },
-      { text: '−   "price": 10,', mark: 'gone' },
-      { text: '−   "currency": "EUR"', mark: 'gone' },
-      { text: '+   "price": 12,', mark: 'come' },
-      { text: '+   "currency": "EUR",', mark: 'come' },
-      { text: '+   "vat": "<19>"', mark: 'come' },
-      { text: '  }' },
-    ]);
-    const html = panelHtml(createPageFixture([panel]).services.renderPage, panel, {
-      profile: profileWith(differing),
-    });
-    expect(html).to.contain('<span class="come">+   &quot;vat&quot;: &quot;&lt;19&gt;&quot;</span>');
-  });
-
-  it('compares nothing where a response is unknown or the URLs differ, and little of very long ones', () => {
-    const unknown = calls(got('1'), got('1', { responseBody: undefined as never }));
-    expect(itemsOf(unknown)[0]?.row.detail).to.equal(undefined);
-    const looped = [1, 2, 3].map((id) => got('1', { url: `http://prices/p/${id}` }));
-    expect(itemsOf(calls(...looped))[0]?.row.detail).to.equal(undefined);
-    const lines = (start: number): string =>
-      Array.from({ length: 5000 }, (_, index) => `line ${start + index}`).join('\n');
-    const linesOf = (before: string, after: string): readonly BlockLine[] | undefined =>
-      responsesOf(calls(got(before), got(after)))?.block?.lines;
-    expect(linesOf(lines(0), lines(9000))?.length).to.equal(42);
-    expect(linesOf(lines(0), lines(9000))?.at(-1)).to.deep.equal({ text: '…' });
-    expect(linesOf(lines(0), `${lines(0)}\nmore`)).to.deep.equal([
-      { text: '  line 4999' },
-      { text: '+ more', mark: 'come' },
-    ]);
-  });
-
   it('splits a call into the parts that are known', () => {
     const [row] = rowsOf(collect(addBusyPage));
     expect(partsOf(row)).to.deep.equal([

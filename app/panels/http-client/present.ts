@@ -10,7 +10,6 @@ import { keptNote } from '../shared/unkept.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { type CallGroup, groupCalls, redirectsOf } from './groups.ts';
-import { compareResponses, indented } from './responses.ts';
 import { totalMs } from '../shared/rows.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import { curlLines, textBody } from '../shared/curl.ts';
@@ -113,6 +112,15 @@ function httpText(call: CallEntry): string {
 function statusText({ status, error }: CallEntry): string | null {
   if (status !== null) return String(status);
   return error === null ? 'no response' : null;
+}
+
+function indented(text: string): string | null {
+  if (!/^\s*[[{]/.test(text)) return null;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return null;
+  }
 }
 
 const MOST_BODY = 6000;
@@ -220,27 +228,12 @@ function rowOf(call: CallEntry, index: number, presenting: Presenting): Row {
 
 const GROUP_LABELS = { retry: 'retried', repeated: 'repeated', loop: 'many calls' } as const;
 
-function responsesDetail(calls: readonly CallEntry[], members: readonly number[]): Detail[] {
-  const responses = compareResponses(calls, members);
-  if (responses === null) return [];
-  const { says, diff } = responses;
-  if (diff === null) return [{ note: says }];
-  return [
-    {
-      title: 'Responses',
-      note: `${says} Lines that differ, from call ${diff.first} (−) to call ${diff.other} (+):`,
-      block: { text: diff.lines.map(({ text }) => text).join('\n'), lines: diff.lines },
-    },
-  ];
-}
-
 function groupRow({ kind, members, url }: CallGroup, index: number, calls: readonly CallEntry[]): Row {
   const entries = members.flatMap((member) => calls[member] ?? []);
   const failed = entries.filter(hasFailed).length;
   const callers = new Set(entries.map(({ caller }) => caller));
   const statuses = new Set(entries.map(({ status }) => status));
   const [first] = entries;
-  const detail = responsesDetail(calls, members);
   return {
     id: `r${index + 1}`,
     label: first?.method ?? '',
@@ -251,7 +244,6 @@ function groupRow({ kind, members, url }: CallGroup, index: number, calls: reado
     badges: [GROUP_LABELS[kind], ...(failed > 0 ? [`${failed} failed`] : [])],
     note: statuses.size === 1 && first?.status ? String(first.status) : null,
     place: callers.size === 1 ? (first?.caller ?? null) : null,
-    ...(detail.length === 0 ? {} : { detail: () => detail }),
   };
 }
 

@@ -55,7 +55,7 @@ export interface BlockLine {
   /** Class and text, as the code helpers make them. */
   tokens?: readonly (readonly [kind: string, text: string])[];
   number?: number;
-  mark?: 'hot' | 'loop' | 'gone' | 'come' | undefined;
+  mark?: 'hot' | 'loop' | undefined;
 }
 
 /** A part of what a row shows when it is opened. */
