@@ -39,8 +39,8 @@ function readHead(packet: Buffer): RequestHead {
   if (start === null) return UNKNOWN;
   const rawHeaders: string[] = [];
   for (const line of lines.slice(0, MOST_HEADERS)) {
-    const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}):[ \t]*(.*?)[ \t]*$/.exec(line);
-    if (header !== null) rawHeaders.push(header[1] ?? '', header[2] ?? '');
+    const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}):([^\r]*)$/.exec(line);
+    if (header !== null) rawHeaders.push(header[1] ?? '', header[2]?.trim() ?? '');
   }
   return { method: start[1] ?? '-', url: start[2] ?? '-', httpVersion: start[3] ?? '1.1', rawHeaders };
 }

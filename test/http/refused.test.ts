@@ -157,6 +157,14 @@ describe('what the parser refuses', () => {
     });
   }
 
+  it('takes no time over a header that is made to be slow', async () => {
+    const before = process.cpuUsage();
+    const request = `GET / HTTP/1.1\r\nHost: a\r\nX:${'\t'.repeat(3000)}\rx\r\n\r\n`;
+    const { responses } = await exchange(app.port, [request]);
+    expectError(app, responses[0], { status: 400 });
+    expect(process.cpuUsage(before).user / 1000).to.be.lessThan(1000);
+  });
+
   it('gives the same page when it comes byte by byte', async () => {
     for (const request of [
       'GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n',
