@@ -32,11 +32,24 @@ const CALL_WITHIN_MS = 60_000;
 const MOST_CACHED = 50;
 const MOST_FRAMES = 10;
 const MOST_CODE = 3;
-/** `at load (http://…/a.js:3:4)`, `at http://…/a.js:3:4`, `load@http://…/a.js:3:4`. */
-const FRAME = /^\s*(?:at )?(?:async )?(?:(.*?)[ @]\(?)?(https?:\/\/[^\s)]+):(\d+):(\d+)\)?$/;
+const BEFORE_URL = /^(?:at )?(?:async )?(?:(.*)[ @]\(?)?$/;
+const URL_WITH_PLACE = /^([^\s)]+):(\d+):(\d+)\)?$/;
 
 function urlOf(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
+}
+
+/** `at load (http://…/a.js:3:4)`, `at http://…/a.js:3:4`, `load@http://…/a.js:3:4`. One expression for all of it would take cubic time. */
+function readFrame(line: string) {
+  const text = line.trimStart();
+  for (const { index } of text.matchAll(/https?:\/\//g)) {
+    const before = BEFORE_URL.exec(text.slice(0, index));
+    const place = URL_WITH_PLACE.exec(text.slice(index));
+    if (before === null || place === null) continue;
+    const [, url = '', row, column] = place;
+    return { name: before[1] ?? '', url, line: Number(row), column: Number(column) };
+  }
+  return null;
 }
 
 function isCallOf(row: ProfileIndex, { url, method }: ReportedCall, at: number): boolean {
@@ -102,10 +115,10 @@ export function createReportAction(services: PageServices): { report: PageAction
     const page = urlOf(from.page);
     const frames: BrowserFrame[] = [];
     for (const text of stack.split('\n')) {
-      const [, name = '', url = '', line, column] = FRAME.exec(text) ?? [];
+      const { name = '', url = '', line: at = 0, column = 0 } = readFrame(text) ?? {};
       const script = urlOf(url);
       if (script === null || script.pathname.startsWith('/_profiler/')) continue;
-      const [at, place] = [Number(line), `${script.pathname}:${line}`];
+      const place = `${script.pathname}:${at}`;
       const frame: BrowserFrame = { name: name.slice(0, 100), place, isOwn: false };
       if (script.host === page?.host && script.pathname === page.pathname) {
         const lines =
@@ -115,7 +128,7 @@ export function createReportAction(services: PageServices): { report: PageAction
       } else if (script.host === page?.host) {
         const row = rows.find((one) => one.method === 'GET' && pathOf(one.url) === script.pathname);
         const etag = row === undefined ? null : await etagOf(row.token);
-        const found = locateFrontEnd({ path: script.pathname, etag }, at, Number(column));
+        const found = locateFrontEnd({ path: script.pathname, etag }, at, column);
         if (found !== null) {
           Object.assign(frame, { place: found.place, isOwn: true });
           if (found.code !== null && frames.length < MOST_CODE) frame.code = found.code;

@@ -238,6 +238,14 @@ describe('a report of the browser', () => {
       expect(JSON.stringify(await fixture.profiles.read(token))).not.to.match(/hunter22|secret-word/);
     });
 
+    it('takes no time over a stack that is made to be slow', async () => {
+      const stack = `${' '.repeat(290)}${'@http:///'.repeat(290)}:`;
+      const before = process.cpuUsage();
+      expect(await post(report({ ...ERROR, stack }, { ...ERROR, stack }))).to.equal(204);
+      expect(process.cpuUsage(before).user / 1000).to.be.lessThan(250);
+      expect((await facts()).map(({ frames }) => frames)).to.deep.equal([[], []]);
+    });
+
     it('is stored up to 20 times, whoever sends more', async () => {
       const flood = Array.from({ length: 30 }, () => post(report(ERROR, ERROR, ERROR)));
       const statuses = await Promise.all(flood);
