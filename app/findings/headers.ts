@@ -280,7 +280,7 @@ const etagChanges: Rule<Needed> = {
 const LONGEST_ERROR_S = 60;
 const DAY_S = 86_400;
 /** `app.3f2a1b9c.js`, `index-BX3k2a9d.js`: another content has another name. */
-const HASHED = /(?:[.-][0-9a-f]{8,}|-(?=[\w-]*\d)[\w-]{8})\.(?:m?js|css|woff2?|png|jpe?g|svg|webp|avif)$/;
+const HASHED = /(?:[.-][0-9a-f]{8,}|-(?=[\w-]{0,7}\d)[\w-]{8})\.(?:m?js|css|woff2?|png|jpe?g|svg|webp|avif)$/;
 const LOG_IN = /\/(?:log-?in|sign-?in|sso|auth)(?:[/?#]|$)/i;
 const OF_PERSON = /(?:name|mail|phone|address|login)$/i;
 const SHORTEST_PERSONAL = 4;
@@ -430,7 +430,10 @@ const streamBuffered: Rule<Needs<'request'>> = {
 /** Languages by their first part, as wanted, in the order of the header. */
 function wantedIn(accepted: string): { tag: string; q: number }[] {
   return directivesIn(accepted).flatMap((part) => {
-    const [tag = '', ...parameters] = part.toLowerCase().split(/\s*;\s*/);
+    const [tag = '', ...parameters] = part
+      .toLowerCase()
+      .split(';')
+      .map((one) => one.trim());
     const q = Number(parameters.find((one) => one.startsWith('q='))?.slice(2) ?? 1);
     return /^[a-z]{2,3}(?:-|$)/.test(tag) && q > 0 ? [{ tag: tag.slice(0, tag.search(/-|$/)), q }] : [];
   });

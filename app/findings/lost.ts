@@ -171,7 +171,7 @@ function sentObject({ response }: KeptRequest, name: string): Record<string, Jso
 
 /** It merges below the first level, or writes one member. */
 const MERGES_DEEP =
-  /json_?b?_?(?:set|insert|replace|modify|patch|merge\w*)\s*\(|->|#|\w*(?:deep|recursive)\w*\s*\(/i;
+  /json_?b?_?(?:set|insert|replace|modify|patch|merge\w{0,60})\s{0,20}\(|->|#|(?:deep|recursive)\w{0,60}\s{0,20}\(/i;
 
 /** A write that got an object of the body as it is, as a value or a member of one. */
 function writtenWhole(database: Database, name: string, value: Json): Read | undefined {

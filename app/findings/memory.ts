@@ -53,7 +53,7 @@ function listsIn(value: Json, name: string, depth = 0): List[] {
   );
 }
 
-const ELEMENT = /<(li|tr|article|section|h2|h3|dt)\b[^>]*>([^]{0,2000}?)<\/\1>/gi;
+const ELEMENT = /<(li|tr|article|section|h2|h3|dt)\b[^<>]*>([^]{0,2000}?)<\/\1>/gi;
 
 function listsOf({ response }: KeptRequest): List[] {
   const type = mediaTypeOf(response?.contentType ?? null);
@@ -64,7 +64,7 @@ function listsOf({ response }: KeptRequest): List[] {
   const byTag = new Map<string, string[]>();
   for (const [, tag = '', inner = ''] of text.matchAll(ELEMENT)) {
     const entry = inner
-      .replace(/<[^>]*>/g, ' ')
+      .replace(/<[^<>]*>/g, ' ')
       .replace(/\s+/g, ' ')
       .trim();
     addTo(byTag, `<${tag.toLowerCase()}>`, entry);

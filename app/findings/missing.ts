@@ -28,7 +28,7 @@ function missingIn(value: Json): string | null {
 
 /** Text between tags, but where code is shown. */
 const IN_TAG =
-  /<(?!code|kbd|pre|samp|var|script|style|textarea|option)(\w+)\b[^>]*>\s*([$€£]?\s?(?:undefined|NaN|\[object Object\]|Invalid Date))\s*<\//i;
+  /<(?!code|kbd|pre|samp|var|script|style|textarea|option)(\w+)\b[^<>]*>\s*([$€£]?\s?(?:undefined|NaN|\[object Object\]|Invalid Date))\s*<\//i;
 const IN_ATTRIBUTE = /\s(?:href|src|action)="[^"]*(?:\/undefined|\/NaN|\[object(?: |%20)Object\])["/?#]/;
 
 function missingSent({ response }: KeptRequest): { word: string; where: string } | null {

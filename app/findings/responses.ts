@@ -314,7 +314,7 @@ function pageOf({ response }: KeptRequest): string | null {
   return mediaTypeOf(response?.contentType ?? null) === 'text/html' ? (response?.text ?? null) : null;
 }
 
-const RUNS = /<script\b|<[a-z][^>]*\son\w+\s*=|javascript:/i;
+const RUNS = /<script\b|<[a-z][^<>]*\son\w+\s*=|javascript:/i;
 
 /** A text with a script that an earlier request to another address brought, and that the page has as it was sent. */
 function storedScript(text: string, siblings: readonly OtherRequest[]): string | null {
@@ -331,7 +331,7 @@ function storedScript(text: string, siblings: readonly OtherRequest[]): string |
 }
 
 /** A tag that runs something, as far as it goes. */
-const RUNNING_TAG = /<script\b[^>]*>[^<]*|<[a-z][^>]*\son\w+\s*=[^>]*>/i;
+const RUNNING_TAG = /<script\b[^<>]*>[^<]*|<[a-z][^<>]*\son\w+\s*=[^<>]*>/i;
 /** Columns that are meant to hold such a tag. */
 const OF_MARKUP = /html|markup|embed|script|widget|snippet|template/i;
 

@@ -134,7 +134,7 @@ const rowReplaced: Rule<Needs<'database'>> = {
 };
 
 /** A column that is given its own value and more, or less. */
-const STEP = /\b(\w+)\s*=\s*(?:coalesce\s*\(\s*)?(?:\w+\.)?\1\b[^,]*?[+-]\s*\S/i;
+const STEP = /\b(\w+)\s*=\s*(?:coalesce\s*\(\s*)?(?:\w+\.)?\1\b[^,]{0,200}?[+-]\s*\S/i;
 
 const stepTwice: Rule<Needs<'database'>> = {
   name: 'step-twice',

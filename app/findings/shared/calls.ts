@@ -88,7 +88,7 @@ const FAILURE =
 /** Whether a response says that a call failed: a graceful one does. A field that is empty, such as `error: null`, says nothing. */
 export function tellsOf(status: number | null, text: string): boolean {
   const whole = parseBeginning(text);
-  const shown = text.replace(/<[^>]*>/g, ' ');
+  const shown = text.replace(/<[^<>]*>/g, ' ');
   if (whole === undefined) return FAILURE.test(shown) || shown.includes(String(status));
   return leavesOf(whole.value).some(
     ({ path, value }) =>

@@ -14,7 +14,7 @@ export interface CallGroup {
 }
 
 const LOOP_FROM = 3;
-const VALUE = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|[0-9a-f]*\d[0-9a-f]{5,})$/i;
+const VALUE = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|(?=[0-9a-f]*\d[0-9a-f]{5})[0-9a-f]+)$/i;
 
 function shapeOf(url: string): string {
   const [, origin = '', path = ''] = /^([a-z]+:\/\/[^/?#]*)?([^?#]*)/i.exec(url) ?? [];

@@ -5,7 +5,7 @@ import { readStack, takeStack } from './stack.ts';
 
 const TONES = { error: 'bad', warn: 'warn', info: 'plain', debug: 'plain' } as const;
 const KEY_LENGTH = 300;
-const VALUE = /"[^"]*"|'[^']*'|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]*\d[0-9a-f]*\b/gi;
+const VALUE = /"[^"]*"|'[^']*'|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]+\b/gi;
 
 function detailOf({ context, caller }: LogEntry): Detail[] {
   if (context === null) return [];

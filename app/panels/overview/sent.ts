@@ -42,8 +42,8 @@ function headersStep({ headers, authors }: Response, asked: readonly { name: str
 
 function previewOf(text: string): Block {
   const lines = text
-    .replace(/^\s*\n/gm, '')
     .split('\n')
+    .filter((line) => line.trim() !== '')
     .slice(0, PREVIEW_LINES)
     .join('\n');
   return { text: lines.slice(0, PREVIEW_LENGTH).toWellFormed() };

@@ -15,7 +15,7 @@ export function differingNames(queries: readonly Bound[]): string[] {
 }
 
 const LONGEST = 1000;
-const SELECT = /^\s*select\s+([^]+?)\s+from\s+([^]+?)\s*;?\s*$/i;
+const SELECT = /^select\s+([^]+?)\s+from\s+([^]+)$/i;
 /** With one of these, rows of several values are not simply those of each value together. */
 const NOT_SIMPLE =
   /\b(?:or|union|intersect|except|having|over|with|distinct\s+on|for\s+(?:update|share|no\s+key))\b|\(\s*select\b/i;
@@ -72,8 +72,9 @@ function selected(columns: string, rest: string, column: string): string | null 
 
 /** `select name from users where id = $1 limit $2` -> `select id, name from users where id = any($1)`; null for anything less simple. */
 export function inOneQuery(sql: string, column: string, ran: Bound): string | null {
-  const [, columns, all] = SELECT.exec(sql.slice(0, LONGEST + 1)) ?? [];
-  if (sql.length > LONGEST || columns === undefined || all === undefined || NOT_SIMPLE.test(sql)) return null;
+  if (sql.length > LONGEST) return null;
+  const [, columns, all] = SELECT.exec(sql.trim().replace(/;$/, '').trimEnd()) ?? [];
+  if (columns === undefined || all === undefined || NOT_SIMPLE.test(sql)) return null;
   const rest = withoutLimit(all, ran);
   const name = column.replace(/\W/g, '\\$&');
   const compared = [

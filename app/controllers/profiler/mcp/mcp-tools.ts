@@ -100,7 +100,7 @@ function askedFor(args: Arguments): Arguments {
     if (typeof value !== 'string') continue;
     const [before = '', method] = METHOD_BEFORE.exec(value.trim()) ?? [];
     if (method !== undefined) asked.method ??= method.toUpperCase();
-    const path = value.trim().slice(before.length).replace(ORIGIN, '').replace(/#.*$/, '');
+    const path = value.trim().slice(before.length).replace(ORIGIN, '').replace(/#.*$/s, '');
     asked[name] = path.length > 1 ? path.replace(/\/$/, '') : path;
   }
   return asked;
