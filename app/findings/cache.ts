@@ -4,7 +4,7 @@ import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
-import { type Command, fillOf, MISSES, storedIn } from './shared/cache.ts';
+import { type Command, fillOf, MISSES, storerOf } from './shared/cache.ts';
 import { endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
 import { readsOf, textOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
@@ -154,7 +154,7 @@ const cacheNotCleared: Rule<Needs<'cache'>> = {
   },
 };
 
-const absenceCached: Rule<Needs<'cache'>> = {
+const absenceCached: Rule<Needs<'cache', 'runtime'>> = {
   name: 'absence-cached',
   needs: ['cache'],
   labels: ['cached absence'],
@@ -162,11 +162,12 @@ const absenceCached: Rule<Needs<'cache'>> = {
   fix: 'Delete the key when such a row is added. Cache rows that exist, or let the entry for a missing row expire after a few seconds.',
   compares: ({ cache }, { status }) => status === 404 && cache.items.some(({ hits }) => hits === 1),
   relates: ({ cache }, { status }) => status === 404 && cache.items.some(({ hits }) => hits === 1),
-  find({ cache }, { status }, { earlier, siblings }) {
-    if (status !== 404) return [];
+  find({ cache, ...kept }, head, { earlier, siblings }) {
+    if (head.status !== 404) return [];
+    const own = { head, kept: { ...kept, cache } };
     return cache.items.flatMap(({ command, key, hits, asked }, index): FindingDraft[] => {
       if (hits !== 1 || asked !== 1 || key === null) return [];
-      const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+      const { request: filler, place } = storerOf(own, index, [...earlier, ...siblings]) ?? {};
       if (filler?.head.status !== 404) return [];
       const parts = new Set(key.split(/[:/|]/));
       const writer = [...siblings, ...earlier].find(({ head, kept }) => {
@@ -179,9 +180,7 @@ const absenceCached: Rule<Needs<'cache'>> = {
         );
       });
       if (writer === undefined) return [];
-      const place = storedIn(filler.kept, key)?.caller;
-      const { head } = writer;
-      const sentence = `${command} found ${excerpt(key, 60)}, stored by a request that had found nothing (${filler.head.token}, 404): ${head.method} ${head.route ?? ''} has inserted it since (${head.token}), and the cache still says that it is not there`;
+      const sentence = `${command} found ${excerpt(key, 60)}, stored by a request that had found nothing (${filler.head.token}, 404): ${requestText(writer.head)} has inserted it since, and the cache still says that it is not there`;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];
     });
   },
@@ -294,12 +293,12 @@ const cacheKeyJoined: Rule<Needs<'cache' | 'request'>> = {
   why: 'A key of Redis has two received numbers one behind the other. Other numbers make the same key.',
   fix: 'Put a separator between all parts of a key: `tariff:${from}:${to}`.',
   compares: (kept) => indexOfJoined(kept) !== -1,
-  find(kept, _head, { earlier }) {
+  find(kept, head, { earlier }) {
     const index = indexOfJoined(kept);
     const { key, command, caller: place, hits } = kept.cache.items[index] ?? { key: null };
     const joined = joinedIn(key, numbersIn(kept.request));
     if (key === null || joined === null) return [];
-    const storer = earlier.find((one) => storedIn(one.kept, key) !== undefined);
+    const storer = storerOf({ head, kept: { ...kept } }, index, earlier)?.request;
     const { request: before } = storer?.kept ?? {};
     const stored = before === undefined ? null : joinedIn(key, numbersIn(before));
     const isOther = hits !== 0 && stored !== null && stored.values.join() !== joined.values.join();
@@ -341,12 +340,12 @@ const cacheKeyOfTwo: Rule<Needs<'cache' | 'request'>> = {
   why: 'The whole response came from a key of Redis that a request to another route had stored. The key has only the end of the address, which both routes have in common.',
   fix: 'Put the whole address into the key: `req.originalUrl`. In a router that is mounted with `app.use(path, router)`, `req.url` has no mount path.',
   relates: (kept) => sentFrom(kept) !== -1,
-  find(kept, { url }, { siblings }) {
+  find(kept, head, { siblings }) {
     const index = sentFrom(kept);
     const { key = null, caller: place } = kept.cache.items[index] ?? {};
     if (key === null) return [];
-    const storer = siblings.find((one) => storedIn(one.kept, key) !== undefined);
-    const end = storer === undefined ? null : commonEnd(url, storer.head.url);
+    const storer = storerOf({ head, kept: { ...kept } }, index, siblings)?.request;
+    const end = storer === undefined ? null : commonEnd(head.url, storer.head.url);
     if (storer === undefined || end === null || !key.endsWith(end)) return [];
     const sentence = `The response came from the key ${excerpt(key, 60)}, which ${requestText(storer.head)} had stored: the key has only the end of both addresses, ${excerpt(end, 60)}`;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];

@@ -9,7 +9,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
-import { type Command, fillOf, storedIn } from './shared/cache.ts';
+import { type Command, fillOf, storerOf } from './shared/cache.ts';
 import { type Caller, callerOf, IDENTITY, isSame } from './shared/callers.ts';
 import { callName, isReading } from './shared/calls.ts';
 import {
@@ -39,9 +39,8 @@ function asksFor({ words, value }: Caller, database: Database): boolean {
   );
 }
 
-/** Whose the value is that another request stored under this key; null: nobody’s, or that is not known. */
-function ownerOf(key: string, earlier: readonly OtherRequest[]): (Caller & { token: string }) | null {
-  const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+/** Whose the value is that another request stored; null: nobody’s, or that is not known. */
+function ownerOf(filler: OtherRequest | undefined): (Caller & { token: string }) | null {
   const { request, database } = filler?.kept ?? {};
   const caller = callerOf(request);
   if (filler === undefined || caller === null || database === undefined) return null;
@@ -68,16 +67,17 @@ function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
   return other?.name ?? null;
 }
 
-const cacheOfAnotherUser: Rule<Needs<'cache' | 'request', 'database'>> = {
+const cacheOfAnotherUser: Rule<Needs<'cache' | 'request', 'database' | 'runtime'>> = {
   name: 'cache-of-another-user',
   needs: ['cache', 'request'],
   labels: ['another user'],
   why: 'A request of another user, or with another `X-Customer`, `X-Tenant`, …, stored the value, and its statement asked for that one. Or the response has the id or name of another user that the request did not name. The key names neither.',
   fix: 'Put the id of the user or the value of the header into the key, or cache only data that is the same for all.',
   compares: ({ cache, request }) => callerOf(request) !== null && cache.items.some(isFound),
-  find({ cache, request, database }, head, { earlier }) {
+  find({ cache, request, database, ...kept }, head, { earlier }) {
     const own = callerOf(request);
     if (own === null) return [];
+    const self = { head, kept: { ...kept, cache } };
     const field = database === undefined ? ofAnotherUser(request, head) : null;
     const user = leavesOf(request.sessionAndUser?.user ?? null);
     return cache.items.flatMap((item, index): FindingDraft[] => {
@@ -85,7 +85,7 @@ const cacheOfAnotherUser: Rule<Needs<'cache' | 'request', 'database'>> = {
       if (!isFound(item) || key === null) return [];
       const parts = new Set(key.split(/[:/|.-]/));
       if (parts.has(own.value) || user.some(({ value }) => parts.has(String(value)))) return [];
-      const owner = ownerOf(key, earlier);
+      const owner = ownerOf(storerOf(self, index, earlier)?.request);
       const isOther =
         owner !== null && owner.by === own.by && owner.value !== own.value && !parts.has(owner.value);
       if (!isOther && field === null) return [];
@@ -435,8 +435,7 @@ function lackingHeader(key: string, own: KeptRequest, { head, kept: filler }: Ot
 }
 
 /** A parameter or header that made the value of the key in another request, and that the key does not have. */
-function lackingIn(key: string, own: KeptRequest, earlier: readonly OtherRequest[]): Lacking | null {
-  const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+function lackingIn(key: string, own: KeptRequest, filler: OtherRequest | undefined): Lacking | null {
   if (filler?.kept.request === undefined) return null;
   const { kept } = filler;
   const { query: theirQuery, routeParams: theirParams } = filler.kept.request;
@@ -456,13 +455,14 @@ function lackingIn(key: string, own: KeptRequest, earlier: readonly OtherRequest
 }
 
 function cachedForAnother(
-  { items }: Kept['cache'],
+  self: OtherRequest,
   request: KeptRequest,
   earlier: readonly OtherRequest[],
 ): FindingDraft[] {
-  return items.flatMap((item, index): FindingDraft[] => {
+  return (self.kept.cache?.items ?? []).flatMap((item, index): FindingDraft[] => {
     const { command, key, caller: place } = item;
-    const lacking = isFound(item) && key !== null ? lackingIn(key, request, earlier) : null;
+    const filler = isFound(item) ? storerOf(self, index, earlier)?.request : undefined;
+    const lacking = key === null ? null : lackingIn(key, request, filler);
     if (lacking === null || key === null) return [];
     const name = excerpt(lacking.field.name, 40);
     const said = ({ value }: Pick<ReceivedField, 'value'>): string => `${name} ${excerpt(String(value), 40)}`;
@@ -485,7 +485,7 @@ function ranTheSame(own: Database | undefined, before: Database | undefined): bo
   return ran.size > 0 && sqlOf(before).every((sql) => ran.has(sql));
 }
 
-const answerOfAnother: Rule<Needs<'request', 'routing' | 'database' | 'cache'>> = {
+const answerOfAnother: Rule<Needs<'request', 'routing' | 'database' | 'cache' | 'runtime'>> = {
   name: 'answer-of-another',
   needs: ['request'],
   labels: ['another answer'],
@@ -495,16 +495,17 @@ const answerOfAnother: Rule<Needs<'request', 'routing' | 'database' | 'cache'>> 
     method === 'GET' &&
     status === 200 &&
     (otherValues(request).length > 0 || cache?.items.some(isFound) === true),
-  find({ request, routing, database, cache }, _head, { earlier }) {
-    const cached = cache === undefined ? [] : cachedForAnother(cache, request, earlier);
+  find(given, ownHead, { earlier }) {
+    const { request, routing, database, cache } = given;
+    const cached = cachedForAnother({ head: ownHead, kept: { ...given } }, request, earlier);
     if (cached.length > 0) return cached;
     const others = otherValues(request);
     for (const { head, kept } of others.length === 0 ? [] : earlier) {
       const before = kept.request;
       if (before?.response === undefined || before.response.text !== request.response?.text) continue;
-      const given = receivedFields(before);
+      const named = receivedFields(before);
       const name = others.find(({ field, sent }) =>
-        given.some(
+        named.some(
           ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
         ),
       )?.field.name;

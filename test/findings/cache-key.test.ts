@@ -149,7 +149,7 @@ describe('findings about keys of a cache', () => {
     const found = (header: string, bound: Record<string, string>) => {
       const fill = { ...get, command: 'SET', startMs: 5 };
       const filler = {
-        head: { token: 'a0', url: '/products/LAMP-1' },
+        head: { token: 'a0', url: '/products/LAMP-1', startedAt: 0 },
         kept: {
           request: requestOf(header, 'de'),
           cache: { items: [{ ...get, hits: 0, startMs: -2 }, fill] },
@@ -161,7 +161,7 @@ describe('findings about keys of a cache', () => {
       };
       const kept = { request: requestOf(header, 'us'), cache: { items: [{ ...get, hits: 1, startMs: 0 }] } };
       const rule = createFindingRules().find(({ name }) => name === 'answer-of-another');
-      return rule?.find(kept, {} as never, { earlier: [filler] } as never) ?? [];
+      return rule?.find(kept, { startedAt: 100 } as never, { earlier: [filler] } as never) ?? [];
     };
     const [finding] = found('X-Market', { sku: 'LAMP-1', currency: 'EUR' });
     expect(finding?.severity).to.equal('warn');

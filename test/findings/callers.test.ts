@@ -24,7 +24,9 @@ function kept(who: object, key: string, command: 'GET' | 'SET', params = {}) {
   return {
     request: { ...keptRequest({ params }), ...who },
     cache: {
-      items: [{ command, key, hits: isRead ? 1 : null, asked: isRead ? 1 : 0, caller: 'lib/cache.js:3' }],
+      items: [
+        { command, key, args: [], hits: isRead ? 1 : null, asked: isRead ? 1 : 0, startMs: 1, durationMs: 1, error: null, caller: 'lib/cache.js:3' },
+      ], // prettier-ignore
     },
   };
 }
@@ -38,11 +40,12 @@ function found(
   owner: object = customer('1'),
 ) {
   const rule = ruleOf('cache-of-another-user');
-  const head = { token: 'aaaaaa', url };
+  const head = { token: 'aaaaaa', url, startedAt: 0 };
   const before = { ...kept(owner, key, 'SET', params), database: keptQueries({ sql, bindings: { $1: 1 } }) };
   const own = kept(reader, key, 'GET', params);
-  expect(rule.compares?.(own, head as never)).to.equal(true);
-  return rule.find(own, head as never, { earlier: [{ head, kept: before }] } as never);
+  const later = { ...head, startedAt: 100 } as never;
+  expect(rule.compares?.(own, later)).to.equal(true);
+  return rule.find(own, later, { earlier: [{ head, kept: before }] } as never);
 }
 
 describe('finding cache-of-another-user', () => {

@@ -127,7 +127,7 @@ describe('findings from requests of other routes', () => {
     await ask('/products/lamp?clears', { method: 'POST' });
     const [finding] = (await ask('/products/vase')).of('absence-cached');
     expect(finding?.sentence).to.match(
-      /^GET found other-routes:products:vase, stored by a request that had found nothing \(\w{6}, 404\): POST \/products\/:slug has inserted it since/,
+      /^GET found other-routes:products:vase, stored by a request that had found nothing \(\w{6}, 404\): POST \/products\/:slug \(\w{6}\) has inserted it since/,
     );
     expect(finding?.place).to.match(HERE);
     expect((await ask('/products/lamp')).of('absence-cached'), 'deleted').to.deep.equal([]);

@@ -3,6 +3,7 @@ import * as bullmq from 'bullmq';
 import { expect } from 'chai';
 import express from 'express';
 import { Redis } from 'ioredis';
+import type { Knex } from 'knex';
 import mysql from 'mysql2/promise';
 import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
 import type { Profiler } from '../../app/index.ts';
@@ -32,6 +33,7 @@ const json = (body: unknown): RequestInit => ({
 });
 
 describe('the request that wrote a row', () => {
+  let database: Knex;
   const ask = withFindingsDatabase(
     (knex) =>
       knex.raw(`
@@ -39,6 +41,7 @@ describe('the request that wrote a row', () => {
         create table keys (id serial primary key, api_key text, uses int);
         insert into keys (api_key, uses) values ('one', 0), ('two', 0)`),
     (app, knex) => {
+      database = knex;
       app.use(express.json());
       app.post('/carts', async ({ body }, res) => {
         const [row] = await knex('carts').insert(body).returning<{ id: number }[]>('id');
@@ -146,6 +149,13 @@ describe('the request that wrote a row', () => {
     expect(await named(ask, await ask(`/carts/${id}/twice`, { method: 'PUT' }))).to.deep.equal([]);
     expect(await named(ask, await ask('/carts/999'))).to.deep.equal([]);
     await put('/raised');
+    expect(await named(ask, await ask(`/carts/${id}`))).to.deep.equal([]);
+  });
+
+  it('is not named if the row has other values by now: something wrote it that was not recorded', async () => {
+    const { id } = await add(6);
+    await put(`/carts/${id}`);
+    await database('carts').where({ id }).update({ total: 70 });
     expect(await named(ask, await ask(`/carts/${id}`))).to.deep.equal([]);
   });
 

@@ -1,5 +1,6 @@
 /** A read that found nothing, and the work that it led to. */
-import { endOf, type Interval, type Kept } from './kept.ts';
+import { lastWriters, type Written } from '../../panels/shared/last-writer.ts';
+import { endOf, type Interval, type Kept, type OtherRequest } from './kept.ts';
 
 export type Command = Kept['cache']['items'][number];
 
@@ -22,9 +23,15 @@ export function fillOf(
   return fill === undefined ? null : { fill, index, workMs: fill.startMs - endOf(read) };
 }
 
-/** The command of an earlier request that stored the key. */
-export function storedIn({ cache }: Partial<Kept>, key: string): Command | undefined {
-  return cache?.items.find((one) => one.key === key && /^(?:SET|SETEX|PSETEX)$/.test(one.command));
+/** Which of these requests stored what the command of this index found. */
+export function storerOf(
+  { head, kept: { cache, runtime } }: OtherRequest,
+  index: number,
+  others: readonly OtherRequest[],
+): Written | undefined {
+  return lastWriters({ head, kept: { ...(cache && { cache }), ...(runtime && { runtime }) } }, others).get(
+    `cache ${index}`,
+  );
 }
 
 /** It ran because a read found nothing again: that has a finding of its own, with the cause. */

@@ -1,6 +1,7 @@
 /** The other requests that this one's data came from: who wrote what it read, who added the job, who linked to an address that failed. */
 import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
-import { isMasked } from '../../profiler/masking/redact.ts';
+import type { Json } from '../../profiler/json.ts';
+import { isMasked, withoutNumbers } from '../../profiler/masking/redact.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile, ProfileHead } from '../../profiler/profile.ts';
 import { namedHeader } from '../../profiler/record/raw-headers.ts';
@@ -40,9 +41,9 @@ export function writtenBy(
   const others = new Map([...before, ...overlapping].map((other) => [other.head.token, other as Other]));
   const writers = lastWriters(ownOf(profile), [...others.values()]);
   return new Map(
-    Array.from(writers, ([at, { head, isDeleted, ...when }]) => [
+    Array.from(writers, ([at, { request, isDeleted, ...when }]) => [
       at,
-      otherField(isDeleted ? 'Deleted by' : 'Last recorded write', head, when),
+      otherField(isDeleted ? 'Deleted by' : 'Last recorded write', request.head, when),
     ]),
   );
 }
@@ -52,9 +53,11 @@ function jobSteps(profile: Profile, before: readonly Other[]): Step[] {
   if (run === undefined || run.id === null) return [];
   const { parent, startedAt } = profile;
   const { queue, name, id } = run;
+  const dataText = (data: Json): string => withoutNumbers(JSON.stringify(data));
   for (const { head, kept } of before) {
     const job = kept.jobs?.items.find((one) => one.id === id && one.queue === queue && one.error === null);
-    if (job === undefined || (parent !== null && head.token !== parent)) continue;
+    const isIt = parent === null ? dataText(job?.data ?? null) === dataText(run.data) : head.token === parent;
+    if (job === undefined || !isIt) continue;
     const when = { beforeMs: startedAt - head.startedAt - job.startMs, place: job.caller };
     return [{ label: 'job', text: `${queue}/${name} ${id}`, fields: [otherField('Added by', head, when)] }];
   }

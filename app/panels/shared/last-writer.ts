@@ -4,7 +4,6 @@
  * that may have changed the row is not certain, nobody is named.
  */
 import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
-import type { ProfileHead } from '../../profiler/profile.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import type { Json } from '../../profiler/json.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
@@ -24,7 +23,8 @@ type Values = ReadonlyMap<string, string>;
 type Matches = 'yes' | 'no' | 'maybe';
 
 export interface Written {
-  head: ProfileHead;
+  request: EarlierRequest<Kept>;
+  /** That is why nothing was found. */
   isDeleted: boolean;
   beforeMs: number;
   place: string | null;
@@ -49,7 +49,8 @@ interface Write {
   seen: Times;
   place: string | null;
   isDeleted: boolean;
-  matches(read: Read): Matches;
+  /** `isOld`: by an earlier run of the application, which may have had other data. */
+  matches(read: Read, isOld: boolean): Matches;
 }
 
 const MOST_READS = 100;
@@ -74,11 +75,14 @@ function isWithin(part: Values, whole: Values): boolean {
   return [...part].every(([column, value]) => whole.get(column) === value);
 }
 
-/** Only whole numbers have one spelling everywhere. */
+/** Of a moment or an amount, a database may have another spelling. */
+const COMPARABLE = [/^\d+$/, /^\D+$/];
+
 function isOther(part: Values, whole: Values): boolean {
   return [...part].some(([column, value]) => {
-    const found = whole.get(column);
-    return found !== undefined && found !== value && /^\d+$/.test(found) && /^\d+$/.test(value);
+    const found = whole.get(column) ?? value;
+    const areAlike = COMPARABLE.some((kind) => kind.test(value) && kind.test(found));
+    return areAlike && value.toLowerCase() !== found.toLowerCase();
   });
 }
 
@@ -133,6 +137,7 @@ function insertedRows(bindings: readonly Binding[]): Map<string, string>[] {
     const row = bindings.slice(at, at + width);
     if (at > 0 && row.some(({ name }, column) => name !== names[column])) break;
     rows.push(valuesOf(row.filter(isWholeBinding).map(({ name, value }) => [name, value])));
+    if (row.some(({ name }) => name === '…')) rows.push(new Map());
   }
   return rows;
 }
@@ -140,11 +145,11 @@ function insertedRows(bindings: readonly Binding[]): Map<string, string>[] {
 /** The rows as they are after the write, as far as the record says; empty: it does not. */
 function rowsAfter(
   { bindings, insertedId, ...query }: Query,
-  does: string,
+  isInsert: boolean,
   row: RowTouched | null,
 ): Values[] {
   const returned = foundRows({ bindings, ...query }).map((found) => valuesOf(Object.entries(found)));
-  if (does === 'insert' || does === 'replace') {
+  if (isInsert) {
     const rows = insertedRows(bindings);
     const isEach = returned.length === rows.length;
     return rows.length === 0
@@ -167,23 +172,32 @@ interface Change {
   isNew: boolean;
   /** null: an INSERT, or its text does not tell. */
   row: RowTouched | null;
+  isOld: boolean;
 }
 
-function rowMatches(values: Values, { isNew, row }: Change, read: Read): Matches {
+function rowMatches(values: Values, { isNew, row, isOld }: Change, read: Read): Matches {
   const { where, hasMore } = read.row ?? { where: new Map<string, string>(), hasMore: true };
   const shared = [...where].filter(([column]) => values.has(column));
   if (shared.some(([column, value]) => values.get(column) !== value)) return 'no';
-  if (!hasMore && shared.length === where.size) return 'yes';
   const id = idOf(values);
   const ids = read.found.map(idOf);
-  if (id !== undefined && ids.includes(id)) return 'yes';
-  const isOfCondition =
-    row !== null &&
-    !row.hasMore &&
-    [...read.found, where].some((found) => isWithin(row.where, new Map([...found, ...where])));
-  if (isOfCondition) return 'yes';
-  if (id !== undefined && read.isWhole && !ids.includes(undefined)) return 'no';
-  if (read.isWhole && row !== null && read.found.every((found) => isOther(row.where, found))) return 'no';
+  const conditions = new Map([...(row?.where ?? [])].filter(([column]) => row?.sets.has(column) !== true));
+  const isSame =
+    (!hasMore && shared.length === where.size) ||
+    (id !== undefined && ids.includes(id)) ||
+    (row?.hasMore === false &&
+      [...read.found, where].some((found) => isWithin(row.where, new Map([...found, ...where]))));
+  if (isSame) {
+    const got = read.found.length === 1 ? read.found[0] : read.found[id === undefined ? -1 : ids.indexOf(id)];
+    const written = [...(row?.sets ?? values)].filter(
+      ([column]) => !where.has(column) && !KEYS.includes(column),
+    );
+    const isThere = written.some(([column, value]) => value !== null && got?.get(column) === value);
+    // Something that was not recorded has written since.
+    return isOther(values, got ?? values) || (isOld && !isThere) ? 'maybe' : 'yes';
+  }
+  const isAnother = read.found.every((found) => isOther(conditions, found));
+  if (read.isWhole && (isAnother || (id !== undefined && !ids.includes(undefined)))) return 'no';
   return isNew && id === undefined && KEYS.some((key) => where.has(key)) ? 'no' : 'maybe';
 }
 
@@ -194,26 +208,23 @@ function rowWrites(database: Database): Write[] {
     const { sql, system } = statement;
     const seen = sql === '' || isControl(sql) || !isWriting(sql) ? null : seenTimes(database, query);
     if (seen === null) return [];
-    const { operation } = aboutStatement(sql, system);
-    const table = operation.table?.toLowerCase();
-    const touched = rowTouched(sql, query.bindings, system);
+    const { operation, read } = aboutStatement(sql, system);
+    const table = (read?.table ?? operation.table)?.toLowerCase();
     const isInsert = operation.name === 'insert' || operation.name === 'replace';
-    const change = {
-      isNew: operation.name === 'insert' && !UPSERT.test(sql),
-      row: isInsert ? null : touched,
-    };
+    const isNew = operation.name === 'insert' && !UPSERT.test(sql);
+    const row = isInsert ? null : rowTouched(sql, query.bindings, system);
     const isKnown = table !== undefined && /^(?:insert|replace|update|delete)$/.test(operation.name);
-    const after = rowsAfter(query, operation.name, change.row);
+    const after = rowsAfter(query, isInsert, row);
     return [
       {
         seen,
         place: query.caller,
         isDeleted: operation.name === 'delete',
-        matches(read) {
-          if (read.row === null || read.source !== serverOf(statement)) return 'no';
-          if (isKnown && table !== read.row.table) return 'no';
-          if (!isKnown) return sql.toLowerCase().includes(read.row.table) ? 'maybe' : 'no';
-          const all = after.map((values) => rowMatches(values, change, read));
+        matches(of, isOld) {
+          if (of.row === null || of.source !== serverOf(statement)) return 'no';
+          if (isKnown && table !== of.row.table) return 'no';
+          if (!isKnown) return sql.toLowerCase().includes(of.row.table) ? 'maybe' : 'no';
+          const all = after.map((values) => rowMatches(values, { isNew, row, isOld }, of));
           if (all.includes('yes')) return query.rows === null && !isInsert ? 'maybe' : 'yes';
           return all.length === 0 || all.includes('maybe') ? 'maybe' : 'no';
         },
@@ -267,36 +278,42 @@ function keyWrites(commands: readonly Command[]): Write[] {
   });
 }
 
-function writesOf({ database, cache }: Kept): Write[] {
-  return [...(database === undefined ? [] : rowWrites(database)), ...keyWrites(cache?.items ?? [])];
-}
-
 /** By panel and index of what read: `database 3`. `others`: requests before this one, and at the same time. */
 export function lastWriters(
   own: EarlierRequest<Kept>,
   others: readonly EarlierRequest<Kept>[],
 ): ReadonlyMap<string, Written> {
   const { database, cache } = own.kept;
-  const reads = [...(database === undefined ? [] : rowReads(database)), ...keyReads(cache?.items ?? [])];
-  if (reads.length === 0) return new Map();
+  const rows = database === undefined ? [] : rowReads(database);
+  const keys = keyReads(cache?.items ?? []);
+  const writesOf = ({ kept }: EarlierRequest<Kept>): Write[] => [
+    ...(kept.database === undefined || rows.length === 0 ? [] : rowWrites(kept.database)),
+    ...(keys.length === 0 ? [] : keyWrites(kept.cache?.items ?? [])),
+  ];
+  const beganAt = own.head.startedAt - (own.kept.runtime?.startMark ?? Infinity);
   const writes = [own, ...others]
     .flatMap((other) => {
       const { shiftMs, slackMs } = clockOf(own, other);
-      return writesOf(other.kept).map(({ seen, ...write }) => ({
+      return writesOf(other).map(({ seen, ...write }) => ({
         ...write,
-        head: other.head,
+        request: other,
+        isOld: other.head.process !== own.head.process && other.head.startedAt < beganAt,
         from: seen.from + shiftMs - slackMs,
         to: seen.to + shiftMs + slackMs,
       }));
     })
     .sort((a, b) => b.to - a.to);
   return new Map(
-    reads.slice(0, MOST_READS).flatMap((read): [string, Written][] => {
-      const last = writes.find((write) => write.from < read.to && write.matches(read) !== 'no');
-      if (last === undefined || last.head === own.head || last.to > read.from) return [];
-      if (last.matches(read) !== 'yes' || last.isDeleted === read.isFound) return [];
-      const { head, isDeleted, place } = last;
-      return [[read.at, { head, isDeleted, place, beforeMs: Math.max(0, read.from - last.to) }]];
+    [...rows, ...keys].slice(0, MOST_READS).flatMap((read): [string, Written][] => {
+      for (const { request, isOld, from, to, place, ...write } of writes) {
+        const matches = from < read.to ? write.matches(read, isOld) : 'no';
+        if (matches === 'no') continue;
+        const isCertain = matches === 'yes' && request !== own && to <= read.from;
+        if (!isCertain || write.isDeleted === read.isFound) return [];
+        const isDeleted = read.isFound === false;
+        return [[read.at, { request, place, isDeleted, beforeMs: Math.max(0, read.from - to) }]];
+      }
+      return [];
     }),
   );
 }
