@@ -157,3 +157,10 @@ export function messageOf(error: unknown): string {
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
+
+/** What a store reports that failed for any reason. */
+export function unavailable(error: unknown): HindsightError {
+  return isHindsightError(error)
+    ? error
+    : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
+}

@@ -1,6 +1,6 @@
 /** A panel of a profile -> its rows; a panel that fails is shown as its data. */
 import type { Panel, PresentFrom } from '../profiler/panel.ts';
-import type { Presentation, Row, Section } from '../profiler/read/rows.ts';
+import { jsonBlock, type Presentation, type Row, type Section } from '../profiler/read/rows.ts';
 import type { Json } from '../profiler/json.ts';
 
 const LONGEST_CELL = 120;
@@ -28,7 +28,7 @@ function titleOf(name: string): string {
 }
 
 function asJson(value: unknown): Row[] {
-  return [{ block: { text: JSON.stringify(value, null, 2), language: 'json' } }];
+  return [{ block: jsonBlock(value) }];
 }
 
 function listRows(values: readonly Json[]): Row[] {

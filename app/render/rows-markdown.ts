@@ -2,7 +2,7 @@
 import type { Figure, Presentation, Row, Section } from '../profiler/read/rows.ts';
 import { blocks, type Column, fence, heading, prose, table } from '../view-helpers/markdown.ts';
 import { count } from '../view-helpers/numbers.ts';
-import { amountText, NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
+import { amountText, FORMATS, valueText } from '../view-helpers/amount.ts';
 
 const INDENT = '· ';
 const MOST_BLOCKS = 60;
@@ -38,7 +38,7 @@ function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] 
   );
   return [
     {
-      title: columns.number ?? NUMBER_TITLES[unit],
+      title: columns.number ?? FORMATS[unit].title,
       value: ({ number }) => (number === undefined || number === null ? null : amountText(number, unit)),
       plain: true,
     },

@@ -4,7 +4,7 @@
  */
 import { addTo } from '../profiler/group-by.ts';
 import type { Presentation, Row, Section } from '../profiler/read/rows.ts';
-import { NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
+import { FORMATS, valueText } from '../view-helpers/amount.ts';
 
 const FIRST_ROWS = 500;
 /** Shorter lists have no filter and one order. */
@@ -113,7 +113,7 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   const has = (name: keyof Row): boolean => rows.some((row) => row[name] !== undefined && row[name] !== null);
   if (columns === undefined && fields.size === 0 && !has('number')) return null;
   const table: NonNullable<PageSection['table']> = [];
-  const number = { title: columns?.number ?? NUMBER_TITLES[unit], kind: 'number' } as const;
+  const number = { title: columns?.number ?? FORMATS[unit].title, kind: 'number' } as const;
   if (has('number') && unit === 'at') table.push(number);
   if (has('label')) table.push({ title: columns?.label ?? 'Name', kind: 'label' });
   if (has('text') || has('badges') || has('block'))

@@ -17,30 +17,32 @@ const {
   timestampText,
 } = numberHelpers;
 
-export const NUMBER_TITLES: Readonly<Record<Unit, string>> = {
-  ms: 'Time',
-  at: 'Time',
-  bytes: 'Size',
-  count: 'Count',
-  share: 'Share',
-  time: 'At',
+interface Format {
+  /** Of a column. */
+  title: string;
+  text: (value: number | null | undefined) => string;
+  html: (value: number | null | undefined) => SafeHtml | string;
+}
+
+export const FORMATS: Readonly<Record<Unit, Format>> = {
+  ms: { title: 'Time', text: durationText, html: duration },
+  at: {
+    title: 'Time',
+    text: (value) => (typeof value === 'number' ? `+${durationText(value)}` : '–'),
+    html: offset,
+  },
+  bytes: { title: 'Size', text: bytesText, html: bytes },
+  count: { title: 'Count', text: count, html: count },
+  share: {
+    title: 'Share',
+    text: (value) => percentText(value, 1),
+    html: (value) => percent(value, 1),
+  },
+  time: { title: 'At', text: timestampText, html: timestamp },
 };
 
 export function amountText(value: number | null | undefined, unit: Unit): string {
-  switch (unit) {
-    case 'ms':
-      return durationText(value);
-    case 'at':
-      return typeof value === 'number' ? `+${durationText(value)}` : '–';
-    case 'bytes':
-      return bytesText(value);
-    case 'count':
-      return count(value);
-    case 'share':
-      return percentText(value, 1);
-    case 'time':
-      return timestampText(value);
-  }
+  return FORMATS[unit].text(value);
 }
 
 export function valueText(value: unknown, unit: Unit = 'count'): string {
@@ -53,26 +55,9 @@ export function noteOf(parts: readonly (string | null | undefined)[]): string {
   return parts.filter((part) => part !== null && part !== undefined && part !== '').join(', ');
 }
 
-function amountHtml(value: number | null, unit: Unit): SafeHtml | string {
-  switch (unit) {
-    case 'ms':
-      return duration(value);
-    case 'at':
-      return offset(value);
-    case 'bytes':
-      return bytes(value);
-    case 'count':
-      return count(value);
-    case 'share':
-      return percent(value, 1);
-    case 'time':
-      return timestamp(value);
-  }
-}
-
 export const amountHelpers = {
   amount: (value: unknown, unit: Unit = 'count'): SafeHtml | string =>
     value === null || value === undefined || typeof value === 'number'
-      ? amountHtml(value ?? null, unit)
+      ? FORMATS[unit].html(value)
       : textHelpers.value(value),
 } as const;

@@ -3,6 +3,7 @@ import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
 import type { Panel, PresentFrom } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
+import { shorten } from '../../profiler/read/span.ts';
 import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 import type { FoundProfile } from '../../profiler/read/profiles.ts';
 import { type Card, rowsCard } from '../../render/rows-card.ts';
@@ -24,10 +25,6 @@ const LONGEST_URL = 500;
 const LONGEST_TEXT = 200;
 const LONGEST_LABEL = 60;
 const DEFAULT_RANK = 50;
-
-function truncate(text: string, length = LONGEST_TEXT): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
-}
 
 function rowHref(token: string, panel: string, row: string | undefined): string {
   return row === undefined ? urls.profile(token, panel) : urls.profileRow(token, panel, row);
@@ -56,18 +53,21 @@ function itemOf({ name, title, menu = {} }: Panel, profile: Profile, card: Card 
   return {
     panel: name,
     rank,
-    label: truncate(label, LONGEST_LABEL),
-    title: truncate(title, LONGEST_LABEL),
-    text: truncate(text, LONGEST_LABEL),
+    label: shorten(label, LONGEST_LABEL),
+    title: shorten(title, LONGEST_LABEL),
+    text: shorten(text, LONGEST_LABEL),
     tone,
     href: urls.profile(token, name),
     preview: {
       facts: facts
         .slice(0, MOST_FACTS)
-        .map(([label, value]): [string, string] => [truncate(label, LONGEST_LABEL), truncate(value)]),
+        .map(([label, value]): [string, string] => [
+          shorten(label, LONGEST_LABEL),
+          shorten(value, LONGEST_TEXT),
+        ]),
       rows: rows.map((row) => ({
-        text: truncate(row.text),
-        note: truncate(row.note),
+        text: shorten(row.text, LONGEST_TEXT),
+        note: shorten(row.note, LONGEST_TEXT),
         tone: row.tone,
         href: rowHref(token, name, row.row),
       })),
@@ -80,8 +80,8 @@ function findingsOf({ profile, amendments }: Pick<FoundProfile, 'profile' | 'ame
   const { shown, folded, left } = createFindingsModel(profile, rules, amendments);
   const all = [...shown, ...folded].map(({ severity, label, sentence, panel, anchor }) => ({
     severity,
-    label: truncate(label, LONGEST_LABEL),
-    text: truncate(sentence, 2 * LONGEST_TEXT),
+    label: shorten(label, LONGEST_LABEL),
+    text: shorten(sentence, 2 * LONGEST_TEXT),
     href: rowHref(profile.token, panel, anchor),
   }));
   return { all, left };
@@ -92,7 +92,7 @@ function stepOf({ row, found }: RedirectStep, rules: RuleTexts) {
   return {
     token,
     method,
-    url: truncate(url, LONGEST_URL),
+    url: shorten(url, LONGEST_URL),
     status,
     durationMs,
     href: urls.profile(token),
@@ -123,7 +123,7 @@ export function createToolbarModel(options: {
     token,
     kind,
     method,
-    url: truncate(url, LONGEST_URL),
+    url: shorten(url, LONGEST_URL),
     status,
     statusText: statusMessage,
     route,

@@ -1,12 +1,7 @@
 /** The panel of jobs: those that the request added, or the one that the profile is about. */
 import type { Facts } from '../../profiler/record/facts.ts';
-import type { Json } from '../../profiler/json.ts';
-import type { Block, Section } from '../../profiler/read/rows.ts';
+import { jsonBlock, type Section } from '../../profiler/read/rows.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
-
-function json(value: Json): Block {
-  return { text: JSON.stringify(value, null, 2), language: 'json' };
-}
 
 interface JobRun {
   run?: Facts['jobRun'];
@@ -24,8 +19,8 @@ function runSection(run: Facts['jobRun']): Section {
       { label: 'Outcome', text: outcome, tone: outcome === 'failed' ? 'bad' : 'plain' },
       { label: 'Attempt', text: `${attempt} of ${attempts}`, tone: attempt > 1 ? 'warn' : 'plain' },
       ...(waitedMs === null ? [] : [{ label: 'Waited in the queue', number: waitedMs }]),
-      { label: 'Data', block: json(data) },
-      ...(outcome === 'completed' ? [{ label: 'Result', block: json(result) }] : []),
+      { label: 'Data', block: jsonBlock(data) },
+      ...(outcome === 'completed' ? [{ label: 'Result', block: jsonBlock(result) }] : []),
     ],
   };
 }
@@ -61,7 +56,7 @@ export const jobsPanel = listPanel<'job', JobRun>({
       { label: ownId === undefined ? 'Id' : 'Own id', value: id },
       { label: 'Delay', value: delayMs === 0 ? null : delayMs, unit: 'ms' },
     ],
-    block: json(data),
+    block: jsonBlock(data),
   }),
   facts: { jobRun: 'job runs' },
   more(record) {

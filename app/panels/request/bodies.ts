@@ -2,7 +2,7 @@
 import { mediaTypeOf } from '../../profiler/http-text.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/record/raw-headers.ts';
-import type { Block, Row, Section } from '../../profiler/read/rows.ts';
+import { type Block, jsonBlock, type Row, type Section } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText } from '../../view-helpers/numbers.ts';
 import { leavesBodyOut } from './curl.ts';
@@ -10,10 +10,6 @@ import type { RequestPanelData } from './data.ts';
 import { absenceSentence } from './toolbar-absence.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
-
-function jsonBlock(value: unknown): Block {
-  return { text: JSON.stringify(value, null, 2), language: 'json' };
-}
 
 /** Indented if it is JSON. */
 function blockOf(text: string, contentType: string | null): Block {

@@ -1,6 +1,6 @@
 /** Finds profiles for every reader (pages, error page, toolbar): in running contexts first, then in the store. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createError, type HindsightError, isHindsightError, messageOf } from '../../errors.ts';
+import { unavailable } from '../../errors.ts';
 import { type ConcludeFrom, type SharedValue, sharedIdsOf } from './conclude.ts';
 import { PROFILE_KINDS } from '../record/context.ts';
 import { type BrowserFact, browserFactsIn, MOST_BROWSER_FACTS } from './browser-report.ts';
@@ -92,12 +92,6 @@ const REPORT_PAUSE = 250;
 const WHOLE_ROWS_MS = 5;
 /** Milliseconds before each new attempt to read what another process may store in a moment: one second in all. */
 const PAUSES = [20, 40, 80, 120, 160, 180, 200, 200];
-
-function unavailable(error: unknown): HindsightError {
-  return isHindsightError(error)
-    ? error
-    : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
-}
 
 /** With what its browser reported. What still ran when its process ended was cut off. */
 function documentOf({ row, text, amendments }: StoredRecord): ProfileDocument {

@@ -176,3 +176,7 @@ export interface Presentation {
 export function isInLibrary(place: string | null | undefined): boolean {
   return place?.includes('node_modules/') === true;
 }
+
+export function jsonBlock(value: unknown): Block {
+  return { text: JSON.stringify(value, null, 2), language: 'json' };
+}

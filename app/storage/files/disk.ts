@@ -77,6 +77,18 @@ function isGone(error: unknown): boolean {
   return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
 }
 
+async function unlessGone<T, Otherwise>(
+  work: () => Promise<T>,
+  otherwise: Otherwise,
+): Promise<T | Otherwise> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isGone(error)) return otherwise;
+    throw error;
+  }
+}
+
 class FolderFile implements OwnFile {
   readonly #fd: number;
 
@@ -153,22 +165,10 @@ export function createFolderDisk(folder: string): Disk {
   return {
     name: 'files',
     segmentBytes: 8 * MEBIBYTE,
-    async names() {
-      try {
-        return await fs.readdir(folder);
-      } catch (error) {
-        if (isGone(error)) return [];
-        throw error;
-      }
-    },
+    names: () => unlessGone(() => fs.readdir(folder), []),
     async state(name) {
-      try {
-        const found = await fs.lstat(pathOf(name));
-        return found.isFile() ? { size: found.size, changedAt: found.mtimeMs } : null;
-      } catch (error) {
-        if (isGone(error)) return null;
-        throw error;
-      }
+      const found = await unlessGone(() => fs.lstat(pathOf(name)), null);
+      return found?.isFile() === true ? { size: found.size, changedAt: found.mtimeMs } : null;
     },
     async read(name, position, length) {
       const handle = await fs.open(pathOf(name), READ);
@@ -190,35 +190,15 @@ export function createFolderDisk(folder: string): Disk {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       return new FolderFile(openSync(pathOf(name), MAKE, PRIVATE));
     },
-    async remove(name) {
-      try {
-        await fs.unlink(pathOf(name));
-        return true;
-      } catch (error) {
-        if (isGone(error)) return false;
-        throw error;
-      }
-    },
-    async rename(from, to) {
-      try {
-        await fs.rename(pathOf(from), pathOf(to));
-        return true;
-      } catch (error) {
-        if (isGone(error)) return false;
-        throw error;
-      }
-    },
+    remove: (name) => unlessGone(() => fs.unlink(pathOf(name)).then(() => true), false),
+    rename: (from, to) => unlessGone(() => fs.rename(pathOf(from), pathOf(to)).then(() => true), false),
     async readText(name) {
+      const handle = await unlessGone(() => fs.open(pathOf(name), READ), null);
+      if (handle === null) return null;
       try {
-        const handle = await fs.open(pathOf(name), READ);
-        try {
-          return await handle.readFile('utf8');
-        } finally {
-          await handle.close();
-        }
-      } catch (error) {
-        if (isGone(error)) return null;
-        throw error;
+        return await handle.readFile('utf8');
+      } finally {
+        await handle.close();
       }
     },
     writeText: (name, text, onlyIfAbsent) => inFolder(() => writeText(name, text, onlyIfAbsent)),

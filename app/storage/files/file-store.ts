@@ -3,7 +3,7 @@
  * segments of its own (segment-writer.ts), reads those of all (segment-index.ts), and one at a time deletes old ones (delete-old.ts).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createError, isHindsightError, messageOf } from '../../errors.ts';
+import { unavailable } from '../../errors.ts';
 import { createOneAtATime } from '../../profiler/one-at-a-time.ts';
 import { firstOf, matcherOf, orderOf } from '../../profiler/store/query-rows.ts';
 import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/store/storage.ts';
@@ -52,12 +52,6 @@ const MOST_TEXTS = 4;
 const ROWS_AT_ONCE = 5000;
 const SETTING_NAME = /^[\w.-]{1,100}$/;
 const TOKEN = /^[0-9a-f]{6}$/;
-
-function unavailable(error: unknown): Error {
-  return isHindsightError(error)
-    ? error
-    : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
-}
 
 export function createFileStore(options: FileStoreOptions): Store {
   const { disk, guard, showsAll = false, warn, project } = options;
