@@ -110,7 +110,7 @@ describe('findings about a cache', () => {
     const page = await ask.page(urls.profileMarkdown(profile.token));
     expect(page).to.contain('found nothing 4 times in a row');
     expect(await ask.page(urls.profileMarkdown(profile.token, 'cache')))
-      .to.match(/miss, 4 in a row/)
+      .to.match(/not found, 4 in a row/)
       .and.match(/expires after 10\.0 ms/);
   });
 

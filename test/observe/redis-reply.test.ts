@@ -51,6 +51,7 @@ describe('the reply to a command of Redis', () => {
         [Buffer.from('pin'), Buffer.from('4711')],
         { name: 'user:7', value: { pin: '4711' } },
       ],
+      ['ZREVRANGEBYSCORE', ['otp:7', '3', '-inf'], ['4711'], { name: 'otp:7', value: ['4711'] }],
       ['HGETALL', ['user:7'], { pin: '4711' }, { name: 'user:7', value: { pin: '4711' } }],
     ];
     for (const [command, args, result, found] of read) {

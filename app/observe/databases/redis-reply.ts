@@ -39,7 +39,9 @@ function hitsOf(command: string, reply: unknown): number | null {
 }
 
 const FOUND: PlainLimits = { depth: 2, width: 10, length: 160, total: 30 };
-const COLLECTIONS = new Set(['HGETALL', 'SMEMBERS', 'LRANGE', 'ZRANGE', 'LINDEX', 'LPOP', 'RPOP', 'SPOP']);
+/** Of what they read, they reply with the members themselves. */
+const COLLECTIONS =
+  /^(?:HGETALL|HVALS|SMEMBERS|S(?:DIFF|INTER|UNION|RANDMEMBER|POP)|LRANGE|LINDEX|[LR]POP|Z(?:REV)?RANGE(?:BYSCORE|BYLEX)?|ZSCORE)$/;
 
 const MOST_BYTES = 65_536;
 
@@ -58,7 +60,7 @@ function hashOf(reply: unknown): unknown {
 }
 
 function foundIn(command: string, args: readonly unknown[], received: unknown): CacheReply['found'] {
-  if (!READS_ONE.has(command) && !READS_LIST.has(command) && !COLLECTIONS.has(command)) return undefined;
+  if (!READS_ONE.has(command) && !READS_LIST.has(command) && !COLLECTIONS.test(command)) return undefined;
   const texts = textIn(received);
   const reply = command === 'HGETALL' ? hashOf(texts) : texts;
   if (reply === null || Buffer.isBuffer(reply)) return undefined;

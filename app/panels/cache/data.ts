@@ -20,7 +20,6 @@ export interface CacheTotals {
   unkept?: Unkept;
   totals: {
     commands: number;
-    durationMs: number;
     busyMs: number;
     asked: number;
     hits: number;

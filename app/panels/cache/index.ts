@@ -5,27 +5,30 @@ import type { Section } from '../../profiler/read/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
-import { coveredMs, totalMs } from '../shared/rows.ts';
+import { coveredMs } from '../shared/rows.ts';
 import { keptNote, unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { CacheData, CacheTotals } from './data.ts';
 import { groupCommands } from './groups.ts';
 
 type Command = Facts['cache'];
 
+/** Of a list. */
+const ELEMENTS = /^B?[LR]/;
 const LONGEST_VALUE = 500;
 const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;
 
-/** `hit, 1,204 characters`, `miss, the 5th in a row`, `deleted 0`, `kept for 60.0 s`. */
+/** `found, 1,204 characters`, `not found, 5 in a row`, `deleted 0`, `kept for 60.0 s`. */
 function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command): string | null {
   if (error !== null) return null;
   if (durationMs === null) return 'no reply';
   const { reply, size, length, lifetimeMs, past } = fact;
   const said: string[] = [];
   if (hits !== null && asked > 0)
-    said.push(asked === 1 ? (hits === 1 ? 'hit' : 'miss') : `${hits} of ${asked} found`);
+    said.push(asked === 1 ? (hits === 1 ? 'found' : 'not found') : `${hits} of ${asked} found`);
   if (past !== undefined && past.misses > 1) said.push(`${past.misses} in a row`);
   if (reply !== undefined) said.push(replyText(command, reply));
-  if (size !== undefined && hits === null) said.push(count(size, 'member'));
+  if (size !== undefined && hits === null)
+    said.push(count(size, ELEMENTS.test(command) ? 'element' : 'member'));
   if (length !== undefined && hits !== 0) said.push(count(length, 'character'));
   if (lifetimeMs === null) said.push('never expires');
   else if (lifetimeMs !== undefined) said.push(`expires after ${durationText(lifetimeMs)}`);
@@ -101,7 +104,6 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
       ...(unkept === null ? {} : { unkept }),
       totals: {
         commands: commands.length + (unkept?.count ?? 0),
-        durationMs: round(totalMs(commands) + (unkept?.durationMs ?? 0)),
         busyMs: round(coveredMs([...commands, ...(unkept?.stretches ?? [])])),
         asked: answered.reduce((sum, { asked }) => sum + asked, 0),
         hits: answered.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
@@ -116,14 +118,14 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
       note: keptNote(items.length, unkept),
       compare: 'cost',
     },
-    { label: 'Time in Redis', value: totals.durationMs, unit: 'ms', compare: 'cost' },
+    { label: 'Time in Redis', value: totals.busyMs, unit: 'ms', compare: 'cost' },
     { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
-    { label: 'Hit rate', value: totals.asked === 0 ? null : totals.hits / totals.asked, unit: 'share' },
-    { label: 'Misses', value: totals.asked - totals.hits },
+    { label: 'Keys not found', value: totals.asked - totals.hits },
     { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
   ],
+  kind: 'cache',
   span: ({ command, key }) => (key === null ? command : `${command} ${key}`),
-  moreSpans: ({ unkept }) => unkeptSpans(unkept, { kind: 'work', noun: 'Redis commands', panel: 'cache' }),
+  moreSpans: ({ unkept }) => unkeptSpans(unkept, { kind: 'cache', noun: 'Redis commands', panel: 'cache' }),
   row(entry, index, { groups }) {
     const { command, key, args, asked, hits, durationMs, batch, error, connection, found } = entry;
     const at = groups.findIndex(({ members }) => members.includes(index));

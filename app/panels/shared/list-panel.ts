@@ -4,7 +4,7 @@ import type { EmptyState, Panel, PanelMenu, PresentFrom } from '../../profiler/p
 import type { PanelSummary } from '../../profiler/profile.ts';
 import type { FactReader } from '../../profiler/record/recorded-facts.ts';
 import type { Field, Figure, Presentation, Row, Section } from '../../profiler/read/rows.ts';
-import { type SpanDraft, shorten, workSpan } from '../../profiler/read/span.ts';
+import { type SpanDraft, type SpanKind, shorten, workSpan } from '../../profiler/read/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { rowsSummary } from '../../render/rows-summary.ts';
 import { totalMs } from './rows.ts';
@@ -25,6 +25,8 @@ export interface ListPanel<Name extends FactName, More extends object> {
   /** Labels of the totals of work: how much, how long. */
   totals?: [count: string, time: string];
   figures?(data: ListData<Facts[Name], More>, from: Pick<PresentFrom, 'profile'>): readonly Figure[];
+  /** Of its spans, if not `work`. */
+  kind?: SpanKind;
   /** Text on the timeline; absent: its facts take no time. */
   span?(item: Facts[Name]): string;
   /** What a row of work has apart from time, place and failure. */
@@ -137,7 +139,7 @@ export function listPanel<Name extends FactName, More extends object = object>(
           if (list.span === undefined || !isWork(item as object)) continue;
           const work = item as Work;
           const around = typeof work.inside === 'number' ? drafts[work.inside] : undefined;
-          const span = workSpan(work, endMs);
+          const span = { ...workSpan(work, endMs), kind: list.kind ?? 'work' };
           drafts.push({
             ...span,
             label: shorten(list.span(item), 100),

@@ -79,6 +79,8 @@ const FILTERS = [
   ...new Map((Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => [filterName(kind), kind])),
 ].map(([name, kind]) => ({ name, label: SPAN_KINDS[kind].filter }));
 
+/** Their filter is shown if there are any. */
+const RARE: readonly SpanKind[] = ['cache', 'work'];
 const SHORTEST_SHOWN = 0.1;
 /** With more rows, spans of one kind are folded: nobody reads them one by one. */
 const ROWS_UNFOLDED = 200;
@@ -120,7 +122,9 @@ function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
     find: findOf(query),
     sent,
     filters: FILTERS.filter(
-      ({ name }) => name !== filterName('work') || spans.some(({ kind }) => kind === 'work'),
+      ({ name }) =>
+        !RARE.some((kind) => filterName(kind) === name) ||
+        spans.some(({ kind }) => filterName(kind) === name),
     ).map((filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined })),
     open: open !== undefined && Number(open) > 0 && Number(open) < spans.length ? Number(open) : null,
   };

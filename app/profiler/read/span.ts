@@ -2,7 +2,7 @@
 
 interface KindWords {
   label: string;
-  filter: 'Middleware' | 'Queries' | 'Calls' | 'Views' | 'Other work' | 'Waits';
+  filter: 'Middleware' | 'Queries' | 'Calls' | 'Views' | 'Redis' | 'Other work' | 'Waits';
   one: string;
   many: string;
 }
@@ -21,6 +21,7 @@ export const SPAN_KINDS = {
   db: { label: 'Database', filter: 'Queries', one: 'query', many: 'queries' },
   out: { label: 'Outgoing calls', filter: 'Calls', one: 'outgoing call', many: 'outgoing calls' },
   view: { label: 'Views', filter: 'Views', one: 'view', many: 'views' },
+  cache: { label: 'Redis', filter: 'Redis', one: 'Redis command', many: 'Redis commands' },
   work: { label: 'Other work', filter: 'Other work', one: 'operation', many: 'operations' },
   connection: wait('Waiting for a connection'),
   socket: wait('Waiting for a socket'),

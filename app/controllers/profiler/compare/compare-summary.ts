@@ -15,7 +15,7 @@ interface Share {
 }
 
 const FIGURES: Partial<Record<SpanKind, string>> = { db: 'Queries', out: 'Outgoing calls' };
-const SPENT_IN: readonly SpanKind[] = ['app', 'middleware', 'db', 'out', 'view', 'work'];
+const SPENT_IN: readonly SpanKind[] = ['app', 'middleware', 'db', 'out', 'view', 'cache', 'work'];
 
 function changesOf(a: Profile, b: Profile): Share[] {
   const changes = new Map<SpanKind, number>();
