@@ -4,12 +4,7 @@ import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
 import { requestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
-import {
-  outsideTexts,
-  overlapText,
-  type Span,
-  type TimelineData,
-} from '../../app/panels/shared/timeline-data.ts';
+import { outsideTexts, type Span, type TimelineData } from '../../app/panels/shared/timeline-data.ts';
 import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/record/context.ts';
@@ -132,17 +127,11 @@ describe('the timeline panel', () => {
       'Your code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Blocked by others': 8, 'Waiting for a connection': 5,
     }); // prettier-ignore
     expect(shares.reduce((sum, { ms }) => sum + ms, 0)).to.equal(100);
-    // What the panels of these kinds show, and where the difference went.
-    const overlaps = shares.flatMap(({ kind, allMs, lostTo }) =>
-      lostTo === null ? [] : [[kind, [allMs, lostTo]]],
-    );
-    expect(Object.fromEntries(overlaps)).to.deep.equal({
-      db: [30, 'blocked'],
-      out: [20, 'db'],
+    // What the panels of these kinds show.
+    expect(Object.fromEntries(shares.map(({ kind, allMs }) => [kind, allMs]))).to.include({
+      db: 30,
+      out: 20,
     });
-    expect(shares.map(overlapText).filter((text) => text !== null)).to.include(
-      '8.0 ms of 30.0 ms counted elsewhere, most as Blocked by others',
-    );
   });
 
   it('lets a middleware end where the next layer starts, and a running one at the end of the answer', () => {

@@ -46,7 +46,7 @@ describe('the ledger of time', () => {
   it('counts a garbage collection as what it is, whatever waited meanwhile', () => {
     const { shares } = ledger([HANDLER, span('db', 10, 80), span('collection', 20, 60, GLOBAL)]);
     const database = shares.find(({ kind }) => kind === 'db');
-    expect(database).to.deep.include({ ms: 20, allMs: 80, lostTo: 'collection' });
+    expect(database).to.deep.include({ ms: 20, allMs: 80 });
   });
 
   it('counts a blocked loop for others if another request blocked it, and for its own code if it did', () => {

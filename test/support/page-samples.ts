@@ -62,7 +62,7 @@ export function samplePanels(): Panel[] {
           { kind: 'blocked', startMs: 284, durationMs: 7 },
           { kind: 'view', startMs: 293, durationMs: 20.6 },
         ],
-        shares: [{ kind: 'out', label: 'Outgoing calls', ms: 140, allMs: 140, lostTo: null, count: 1 }],
+        shares: [{ kind: 'out', label: 'Outgoing calls', ms: 140, allMs: 140, count: 1 }],
       }),
       menu: { summary: () => ({ text: '314 ms', tone: 'plain' }) },
     },

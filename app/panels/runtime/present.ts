@@ -66,7 +66,6 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
     card: { text: `${bytesText(memory.heapUsed)} heap` },
     figures: [
       { label: 'CPU of the process', value: cpuMs, unit: 'ms', compare: 'cost', measured: true },
-      { label: 'Share of one core', value: durationMs > 0 ? cpuMs / durationMs : null, unit: 'share' },
       { label: 'Event loop utilization', value: loopUtilization, unit: 'share' },
       { label: 'Event loop blocked', value: totals.blockedMs, unit: 'ms', compare: 'cost' },
       timeFigure(profile, 'collection'),

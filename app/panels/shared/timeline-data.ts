@@ -60,9 +60,11 @@ export function outsideTexts({ spans }: Pick<TimelineData, 'spans'>): string[] {
     });
 }
 
-export function outsideNote(data: Pick<TimelineData, 'spans'>): { note?: string } {
+/** Of a list of shares. */
+export function sharesNote(data: Pick<TimelineData, 'spans'>): string {
   const texts = outsideTexts(data);
-  return texts.length === 0 ? {} : { note: `not part of its time: ${texts.join(', ')}` };
+  const outside = texts.length === 0 ? '' : `; not part of its time: ${texts.join(', ')}`;
+  return `each millisecond counts once${outside}`;
 }
 
 /** The row of another panel that proves a span; middleware is shown by the routing panel. */
@@ -81,20 +83,11 @@ export function spanHref({
   return `${inProfile}${addressOf(panel, { open })}#${anchor}`;
 }
 
-/** `46.8 of the 141.2 ms are counted as Garbage collection`; null if all of its time is counted in this share. */
-export function overlapText({ allMs, ms, lostTo }: TimeShare): string | null {
-  if (lostTo === null) return null;
-  const { durationText } = numberHelpers;
-  const lostMs = allMs - ms;
-  return `${durationText(lostMs)} of ${durationText(allMs)} counted elsewhere, most as ${SPAN_KINDS[lostTo].label}`;
-}
-
 export function shareRow(share: Share, totalMs: number): Row {
   const { label, ms, count } = share;
   return {
     text: label,
     number: ms,
-    note: overlapText(share),
     fields: [
       { label: 'Share', value: totalMs > 0 ? ms / totalMs : undefined, unit: 'share' },
       { label: 'Spans', value: count > 0 ? count : null, unit: 'count' },
@@ -109,7 +102,6 @@ export function timeFigure(profile: Profile, kind: SpanKind, label: string = SPA
     label,
     value: timeline === null ? null : (share?.ms ?? 0),
     unit: 'ms',
-    note: share?.lostTo ? `${numberHelpers.durationText(share.allMs)} with overlaps` : undefined,
     compare: 'cost',
   };
 }
@@ -122,14 +114,12 @@ export function shareFigure(profile: Profile, kind: SpanKind): Figure {
 
 export interface LegendEntry extends Share {
   href: string;
-  says: string | null;
 }
 
 export function legendOf({ shares }: Pick<TimelineData, 'shares'>): LegendEntry[] {
   return shares.map((share) => ({
     ...share,
     href: addressOf('timeline', { shown: '1', [filterName(share.kind)]: '1' }),
-    says: overlapText(share),
   }));
 }
 

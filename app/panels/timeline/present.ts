@@ -2,7 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Figure, Presentation, Section } from '../../profiler/read/rows.ts';
 import { SPAN_KINDS } from '../../profiler/read/span.ts';
 import { type BrowserView, browserView } from './browser.ts';
-import { outsideNote, shareRow, type TimelineData } from '../shared/timeline-data.ts';
+import { shareRow, sharesNote, type TimelineData } from '../shared/timeline-data.ts';
 
 const DEEPEST = 12;
 
@@ -55,7 +55,7 @@ export function presentTimeline(
         id: 'shares',
         title: 'Where the time went',
         columns: { text: 'What' },
-        ...outsideNote(data),
+        note: sharesNote(data),
         rows: shares.map((share) => shareRow(share, totalMs)),
       },
       ...(browser === null ? [] : [browserSection(browser)]),

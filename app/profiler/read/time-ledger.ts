@@ -23,7 +23,6 @@ export interface TimeShare {
   ms: number;
   count: number;
   allMs: number;
-  lostTo: SpanKind | null;
 }
 
 export interface TimeLedgerOptions {
@@ -52,7 +51,7 @@ export const OUTSIDE: readonly SpanKind[] = ['before', 'hindsight'];
 /** While one of these owns the time, this process could not have read a result, however soon it was there. */
 export const HELD: readonly SpanKind[] = ['app', 'middleware', 'view', 'collection', 'blocked'];
 /** Awaited work of an earlier kind is inside of later ones more often than the other way round. */
-const AWAITED: readonly SpanKind[] = ['db', 'out', 'connection', 'lock', 'socket', 'work'];
+const AWAITED: readonly SpanKind[] = ['db', 'out', 'connection', 'lock', 'socket', 'cache', 'work'];
 /** Shorter gaps are between any two pieces of work; so are smaller shares of the request. */
 const SHORTEST_GAP = 1;
 const SMALLEST_GAP = 0.01;
@@ -60,8 +59,6 @@ const SMALLEST_GAP = 0.01;
 const BODY_READERS = /^(?:json|urlencoded|text|raw)Parser$|^multerMiddleware$/;
 /** A gap in which code ran, of this request or of another one. */
 export const BUSY = 'unaccounted: the event loop was busy';
-/** Shorter overlaps change no number on a page. */
-const SHORTEST_OVERLAP = 0.05;
 /** Express calls back one tick after an engine has rendered, when the handler has returned. */
 const CALLED_BACK = 1;
 /** Whatever runs meanwhile is inside of it. */
@@ -160,20 +157,14 @@ class Sums {
   readonly #spans = new Map<SpanKind, Set<SpanDraft>>();
   readonly #all = new Map<SpanKind, number>();
   readonly #owned = new Map<SpanKind, number>();
-  readonly #lost = new Map<SpanKind, Map<SpanKind, number>>();
 
   ran({ kind, span }: Piece): void {
     const spans = this.#spans.get(kind) ?? new Set();
     this.#spans.set(kind, spans.add(span));
   }
 
-  spend(kinds: ReadonlySet<SpanKind>, owner: SpanKind | undefined, ms: number): void {
-    for (const kind of kinds) {
-      this.#all.set(kind, (this.#all.get(kind) ?? 0) + ms);
-      if (owner === undefined || owner === kind) continue;
-      const lost = this.#lost.get(kind) ?? new Map<SpanKind, number>();
-      this.#lost.set(kind, lost.set(owner, (lost.get(owner) ?? 0) + ms));
-    }
+  spend(kinds: ReadonlySet<SpanKind>, ms: number): void {
+    for (const kind of kinds) this.#all.set(kind, (this.#all.get(kind) ?? 0) + ms);
   }
 
   owned({ kind, durationMs }: Slice): void {
@@ -184,19 +175,16 @@ class Sums {
     return (Object.keys(SPAN_KINDS) as SpanKind[])
       .map((kind): TimeShare => {
         const ms = this.#owned.get(kind) ?? 0;
-        const [most] = [...(this.#lost.get(kind) ?? [])].sort((a, b) => b[1] - a[1]);
         const isOwn = OWN_CODE.includes(kind);
-        const isLost = most !== undefined && most[1] >= SHORTEST_OVERLAP && !isOwn;
         const count = [...(this.#spans.get(kind) ?? [])].reduce((sum, span) => sum + (span.count ?? 1), 0);
         return {
           kind,
           ms: round(ms),
           count,
           allMs: round(isOwn ? ms : Math.max(ms, this.#all.get(kind) ?? 0)),
-          lostTo: isLost ? most[0] : null,
         };
       })
-      .filter(({ ms, lostTo }) => ms > 0 || lostTo !== null)
+      .filter(({ ms }) => ms > 0)
       .sort((a, b) => b.ms - a.ms);
   }
 }
@@ -210,7 +198,7 @@ function sweep(pieces: readonly Piece[], totalMs: number, sums: Sums): Stretch[]
     if (durationMs <= 0) return;
     const list = [...active];
     const owner = ownerOf(list);
-    sums.spend(new Set(list.map(({ kind }) => kind)), owner?.kind, durationMs);
+    sums.spend(new Set(list.map(({ kind }) => kind)), durationMs);
     const before = stretches.at(-1);
     if (before !== undefined && before.owner === owner) before.durationMs += durationMs;
     else stretches.push({ owner, startMs: last, durationMs });
