@@ -89,7 +89,7 @@ describe('how a request differs from others of its route', () => {
     };
     expect(textOf(request({}), request({ sql: ['insert into a values (1)'] }))).to.match(/^It did less/);
     expect(textOf(request({}), request({ sql: ['select 1 from a'] }))).to.equal(
-      '1 check found nothing. They can’t tell whether the values below are right.',
+      'No finding. The checks can’t tell whether the values below are right.',
     );
   });
 
@@ -120,6 +120,27 @@ describe('how a request differs from others of its route', () => {
     expect(differencesOf({ own: read(1), earlier: missed, siblings: [] })?.missing).to.deep.equal([]);
     const found = differencesOf({ own: read(0), earlier: times(6, () => read(1)), siblings: [] });
     expect(found?.only.map(({ text }) => text)).to.include('GET product:…: miss');
+  });
+
+  it('names what earlier ones asked for if this one asked for nothing', () => {
+    const rates = request({ sql: ['select rate from rates'] });
+    const found = differencesOf({ own: request({}), earlier: [rates, request({})], siblings: [] });
+    expect(found?.spared).to.deep.equal([
+      { kind: 'query', text: 'select rate from rates', note: 'no such work here; 1 of 2 others have it', place: 'src/db.ts:1' }, // prettier-ignore
+    ]);
+    expect(differencesOf({ own: rates, earlier: [rates, request({ sql: ['select 2'] })], siblings: [] })).to.equal(null); // prettier-ignore
+    const refused = request({ status: 404 });
+    expect(differencesOf({ own: refused, earlier: [rates], siblings: [] })).to.equal(null);
+  });
+
+  it('compares no fields of a response whose request named them', () => {
+    const asked = (sent: Json): EarlierRequest => {
+      const one = request({ sent });
+      return { ...one, kept: { ...one.kept, graphql: { items: [{}] } } };
+    };
+    const earlier = times(6, () => asked({ data: { name: 'Lamp' } }));
+    const found = differencesOf({ own: asked({ data: { euro: 49 } }), earlier, siblings: [] });
+    expect([found?.missing, found?.only]).to.deep.equal([[], []]);
   });
 
   it('finds middleware that protects the same path for another method', () => {

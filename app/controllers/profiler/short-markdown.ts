@@ -6,7 +6,7 @@ import { errorText } from '../../profiler/error-text.ts';
 import type { Finding } from '../../profiler/read/finding.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
-import type { RoutePercentiles } from '../../profiler/store/route-summary.ts';
+import { hasTail, type RoutePercentiles } from '../../profiler/store/route-summary.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyText } from '../../view-helpers/history.ts';
@@ -39,7 +39,8 @@ interface ShortMarkdownOptions extends ShownProfile {
 
 function usually({ count: requests, p50Ms, p95Ms }: RoutePercentiles): string {
   if (p50Ms === null || p95Ms === null) return '';
-  return ` (usually ${durationText(p50Ms)}, 95 % within ${durationText(p95Ms)}, of ${count(requests, 'request')})`;
+  const most = hasTail(requests) ? `, 95 % within ${durationText(p95Ms)}` : '';
+  return ` (usually ${durationText(p50Ms)}${most}, of ${count(requests, 'request')})`;
 }
 
 function headOf({ profile, routeTimes, link }: ShortMarkdownOptions): string {

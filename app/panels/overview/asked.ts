@@ -28,7 +28,6 @@ import { writtenBy } from './written-by.ts';
 
 const MOST = 40;
 const MOST_LINES = 6;
-const LEAST_WAIT_MS = 10;
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
 const LONGEST_LOCALS = 600;
@@ -82,11 +81,19 @@ function foundTokens(found: Json | undefined, left = 0): CodeToken[] {
   return [['c', ' → '], ...valueLine(json?.value ?? found, { longest: LONGEST_FOUND }), ...more];
 }
 
+function isTooLong(found: Json): boolean {
+  return textOf(valueLine(found, { longest: LONGEST_FOUND })).endsWith('…');
+}
+
+/** Whole rows, as many as fit. */
 function rowsTokens(query: DatabaseQuery): CodeToken[] {
-  const { rows } = query;
   const found = foundRows(query);
+  const { rows } = query;
   const [first] = found;
-  return foundTokens(rows === 1 || found.length === 0 ? first : [...found], (rows ?? 0) - found.length);
+  if (rows === 1 || first === undefined) return foundTokens(first);
+  let shown = found.length;
+  while (shown > 1 && isTooLong(found.slice(0, shown))) shown--;
+  return foundTokens(found.slice(0, shown), (rows ?? found.length) - shown);
 }
 
 function queryStep(
@@ -113,9 +120,7 @@ function queryStep(
     text: textOf(tokens),
     line: () => tokens,
     note: isOfTransaction ? null : row.note,
-    badges: (row.badges ?? []).filter(
-      (badge) => badge !== 'plan' && ((query?.waitMs ?? 0) >= LEAST_WAIT_MS || !badge.startsWith('waited ')),
-    ),
+    badges: (row.badges ?? []).filter((badge) => badge !== 'plan'),
     fields: receivedAs(changed),
   };
 }
@@ -320,6 +325,7 @@ function overlapNote(step: Step, above: Step | undefined): string | null {
   const running = above?.runs?.filter((run) => run.askedMs <= (askedMs ?? 0) && run.endMs > (askedMs ?? 0));
   if (above === undefined || askedMs === undefined || running === undefined || running.length === 0)
     return null;
+  if (step.isWrite === false && above.isWrite === false) return null;
   const isTogether = running.every((run) => askedMs - run.askedMs < TOGETHER_MS);
   if (isTogether && (step.isWrite === above.isWrite || step.place === above.place)) return null;
   const { times = 1, label = '' } = above;

@@ -23,15 +23,13 @@ function isPart({ kind }: Difference): boolean {
   return /field|header|parameter/.test(kind);
 }
 
-function differenceRows({ missing, only, stays, same }: Differences): Row[] {
-  const rows = [
+function differenceRows({ missing, only, stays, spared }: Differences): Row[] {
+  return [
     ...missing.map((one) => differenceRow(isPart(one) ? 'Missing here' : 'Did not run here')(one)),
+    ...spared.map(differenceRow('Did not run here')),
     ...only.map(differenceRow('Only here')),
     ...stays.map(differenceRow('Stays the same')),
   ];
-  return rows.length === 0 || same.length === 0
-    ? rows
-    : [...rows, { label: 'Same as usual', note: same.join(', ') }];
 }
 
 function overlapRow({ head, startMs, shared }: Overlap): BesideRow {

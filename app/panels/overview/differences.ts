@@ -26,7 +26,8 @@ export interface Differences {
   missing: Difference[];
   only: Difference[];
   stays: Difference[];
-  same: string[];
+  /** What others asked for, if this one asked for nothing. */
+  spared: Difference[];
 }
 
 const FEWEST = 5;
@@ -57,17 +58,6 @@ interface Seen {
   text: string;
   place: string | null;
 }
-
-const KINDS: Readonly<Record<string, string>> = {
-  query: 'queries',
-  redis: 'Redis commands',
-  call: 'calls',
-  job: 'jobs',
-  view: 'views',
-  middleware: 'middleware',
-  parameter: 'parameters',
-  'response header': 'response headers',
-};
 
 function layersIn({ routing }: Kept): readonly RanLayer[] {
   return routing?.layers ?? [];
@@ -311,6 +301,18 @@ function missingProtection({ own, siblings }: Around): Difference[] {
   return [...found.values()];
 }
 
+/** It asked no database, store or service, and earlier ones did: a value may have come from memory. */
+function sparedWork(own: Kept, others: readonly Kept[]): Difference[] {
+  const asked = (kept: Kept): Seen[] => [...ranIn(kept).values()].filter(({ kind }) => SPARED.has(kind));
+  if (asked(own).length > 0) return [];
+  const found = new Map<string, Difference>();
+  for (const seen of others.flatMap(asked)) {
+    const count = others.filter((kept) => asked(kept).some(({ text }) => text === seen.text)).length;
+    found.set(seen.text, { ...seen, note: `no such work here; ${of(count, others.length)} have it` });
+  }
+  return [...found.values()].slice(0, MOST_SHOWN);
+}
+
 /** `2` of a success or redirect, `4` of a refusal, `5` of a failure. */
 function endOf({ status }: ProfileHead): 2 | 4 | 5 {
   if (status === null || status >= 500) return 5;
@@ -323,17 +325,21 @@ export function* differencesOf(given: RouteAround | null): Steps<Differences | n
   const { own, earlier } = around;
   const protection = missingProtection(around);
   const siblings = protection.length > 0 ? protection : missingMiddleware(around);
+  const end = endOf(own.head);
+  const spared = sparedWork(
+    own.kept,
+    earlier.filter(({ head }) => endOf(head) === end).map(({ kept }) => kept),
+  );
   if (earlier.length < FEWEST)
-    return siblings.length === 0
+    return siblings.length + spared.length === 0
       ? null
-      : { count: earlier.length, missing: siblings, only: [], stays: [], same: [] };
+      : { count: earlier.length, missing: siblings, only: [], stays: [], spared };
   const others = earlier.map(({ kept }) => kept);
   const ranBy = new Map<Kept, Map<string, Seen>>();
   for (const kept of [own.kept, ...others]) {
     ranBy.set(kept, ranIn(kept));
     yield;
   }
-  const end = endOf(own.head);
   // What a refused request did not come to says nothing, nor what a failed one ran because it failed.
   const ended = earlier
     .filter(({ head }) => [end, end === 5 ? 2 : end].includes(endOf(head)))
@@ -346,21 +352,17 @@ export function* differencesOf(given: RouteAround | null): Steps<Differences | n
   const alike = earlier.filter(({ head }) => head.status === own.head.status).map(({ kept }) => kept);
   const headers = alike.length < FEWEST ? { missing: [], only: [] } : compareSeen(own.kept, alike, headersIn);
   const received = compareFields('request field', receivedIn(own.kept), others.map(receivedIn));
-  const sent = compareFields('response field', sentIn(own.kept), alike.map(sentIn));
+  // A query of GraphQL names the fields of its response.
+  const isChosen = (own.kept.graphql?.items.length ?? 0) > 0;
+  const sent = compareFields('response field', isChosen ? undefined : sentIn(own.kept), alike.map(sentIn));
   const parts = [ran, headers, received, sent];
   const missing = [...siblings, ...parts.flatMap((part) => part.missing)];
   const only = parts.flatMap((part) => part.only);
-  const differing = new Set([...missing, ...only].map(({ kind }) => kind));
-  const known = new Set([...ranBy.values()].flatMap((seen) => Array.from(seen.values(), ({ kind }) => kind)));
-  if (alike.length >= FEWEST && [own.kept, ...alike].some((kept) => headersIn(kept).size > 0))
-    known.add('response header');
   return {
     count: earlier.length,
     missing: missing.slice(0, MOST_SHOWN),
     only: only.slice(0, MOST_SHOWN),
     stays: staysTheSame(around),
-    same: Object.entries(KINDS).flatMap(([kind, many]) =>
-      known.has(kind) && !differing.has(kind) ? [many] : [],
-    ),
+    spared: missing.some(({ kind }) => SPARED.has(kind)) ? [] : spared,
   };
 }

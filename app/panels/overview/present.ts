@@ -14,7 +14,7 @@ import { WHY_SUMMARY } from '../../profiler/record/recording-limit.ts';
 import { summarySections } from './summary.ts';
 import { NOBODY, type OverviewData, type Ran } from './ran.ts';
 import { answeredRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
-import { outsideNote, shareRow, timelineOf } from '../shared/timeline-data.ts';
+import { shareRow, sharesNote, timelineOf } from '../shared/timeline-data.ts';
 import { type ComparedValue, compareValues } from '../shared/compare-values.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { isRead } from '../shared/statements.ts';
@@ -78,7 +78,7 @@ function measureRow({ label, unit, value, p50, p95, tone }: Measure): Row {
   const fields: Field[] = [
     { label: 'This one', value: valueText(value, unit) },
     { label: 'Median', value: valueText(p50, unit) },
-    { label: 'p95', value: valueText(p95, unit) },
+    ...(p95 === null ? [] : [{ label: 'p95', value: valueText(p95, unit) }]),
   ];
   return { label, tone, fields };
 }
@@ -99,7 +99,6 @@ function usualSections(usual: Usual | null): Section[] {
       title: 'Different this time',
       note: `compared with the last ${numberHelpers.count(compared)}`,
       rows: differences.map(({ text }) => ({ text })),
-      none: 'Status, parameters and process are as usual.',
     },
   ];
 }
@@ -215,7 +214,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
         id: 'shares',
         title: 'Where the time went',
         columns: { text: 'What' },
-        ...(timeline === null ? {} : outsideNote(timeline)),
+        ...(timeline === null ? {} : { note: sharesNote(timeline) }),
         rows: timeline === null ? [] : timeline.shares.map((share) => shareRow(share, timeline.totalMs)),
       },
       ...usualSections(usual),

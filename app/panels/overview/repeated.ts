@@ -51,8 +51,8 @@ function fieldsOf(runs: readonly Step[], difference: Differing | null): Field[] 
   if (difference === null) return [];
   const texts = difference.texts.map((text, at) => (runs[at]?.tone === 'bad' ? `${text} (failed)` : text));
   const value = texts.slice(1).join(' · ');
-  if (runs.length <= MOST_RUNS && value.length <= LONGEST) return [{ label: 'Then', value }];
-  return [{ label: 'Last', value: texts.at(-1)?.slice(0, LONGEST) ?? '' }];
+  if (runs.length <= MOST_RUNS && value.length <= LONGEST) return [{ label: 'Other runs', value }];
+  return [{ label: 'Last run', value: texts.at(-1)?.slice(0, LONGEST) ?? '' }];
 }
 
 function isOfAll(token: string | undefined, runs: readonly Step[]): boolean {
@@ -67,7 +67,7 @@ function folded(runs: readonly Step[], marks: readonly string[]): Step {
   const worst = runs.find(({ tone }) => tone === 'bad') ?? first;
   const difference = differenceOf(runs);
   const more = fieldsOf(runs, difference);
-  const isShown = more.some(({ label }) => label === 'Then');
+  const isShown = more.some(({ label }) => label === 'Other runs');
   return {
     ...worst,
     ...(isShown ? { label: first.label ?? '', text: first.text ?? null, line: () => tokensOf(first) } : {}),
@@ -94,6 +94,12 @@ function keyOf({ label, within, key, place }: Step): string | null {
     : `${label?.replace(/ \d+$/, '') ?? ''}\n${within ?? key ?? ''}\n${place ?? ''}`;
 }
 
+/** Something else is written between the runs, and few of them can be read in their order. */
+function isBroken(runs: readonly Step[], written: readonly Step[]): boolean {
+  const [from, to] = [runs[0]?.number ?? 0, runs.at(-1)?.number ?? 0];
+  return written.some((step) => !runs.includes(step) && (step.number ?? 0) > from && (step.number ?? 0) < to);
+}
+
 export function repeatedSteps(
   steps: readonly Step[],
   marksOf: (within: string) => readonly string[],
@@ -103,9 +109,10 @@ export function repeatedSteps(
     const key = keyOf(step);
     if (key !== null) addTo(groups, key, step);
   }
+  const written = steps.filter(({ isWrite }) => isWrite === true);
   return steps.flatMap((step): Step[] => {
     const runs = groups.get(keyOf(step) ?? '') ?? [];
-    if (runs.length < FOLDED_FROM) return [step];
+    if (runs.length < (isBroken(runs, written) ? MOST_RUNS + 1 : FOLDED_FROM)) return [step];
     return runs[0] === step ? [folded(runs, marksOf(step.within ?? ''))] : [];
   });
 }

@@ -2,7 +2,7 @@
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
-import type { PercentilePair } from '../../profiler/store/route-summary.ts';
+import { hasTail, type PercentilePair } from '../../profiler/store/route-summary.ts';
 import type { Unit } from '../../profiler/read/rows.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import { dataOf } from '../shared/panel-data.ts';
@@ -13,7 +13,8 @@ export interface Measure {
   unit: Unit;
   value: number | null;
   p50: number;
-  p95: number;
+  /** null: of too few requests. */
+  p95: number | null;
   tone: 'plain' | 'warn';
 }
 
@@ -114,7 +115,7 @@ export function usualOf(profile: Profile, beside: BesideProfile | undefined): Us
         dataOf(profile, 'request')?.response?.bytes ?? null,
         percentiles.responseBytes,
       ),
-    ],
+    ].map((measure) => (hasTail(percentiles.count) ? measure : { ...measure, p95: null })),
     compared: recent.length,
     differences: differences.slice(0, MOST_DIFFERENCES),
   };

@@ -54,12 +54,11 @@ export function verdictOf(
   if (kind === 'profiler' || kind === 'error_page') return none('The profiler’s own pages are not checked.');
   if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
   const reasons = doubts({ profile, beside }, unusual);
-  const number = count(checked.length, 'check');
-  const nothing =
-    reasons.length + changes.length === 0
-      ? `${number} found nothing. They can’t tell whether the values below are right.`
-      : `${number} found nothing else.`;
-  return { text: [...reasons, checked.length === 0 ? 'No finding.' : nothing].join(' '), checked };
+  const limits =
+    reasons.length + changes.length + Number(checked.length === 0) > 0
+      ? []
+      : ['The checks can’t tell whether the values below are right.'];
+  return { text: [...reasons, 'No finding.', ...limits].join(' '), checked };
 }
 
 function bodyText({ text, bytes }: Response): string {

@@ -6,6 +6,7 @@ import type { CacheData } from '../cache/data.ts';
 import type { ConfigurationData } from '../configuration/data.ts';
 import type { DatabaseData, KeptDatabase } from '../database/data.ts';
 import type { ExceptionData } from '../exception/data.ts';
+import type { GraphqlData } from '../graphql/index.ts';
 import type { HttpClientData } from '../http-client/data.ts';
 import type { JobsData } from '../jobs/index.ts';
 import type { LogsData } from '../logs/data.ts';
@@ -32,6 +33,7 @@ export interface Kept {
   cache: CacheData;
   cpu: KeptCpu;
   database: KeptDatabase;
+  graphql: GraphqlData;
   http_client: HttpClientData;
   jobs: JobsData;
   logs: { lines: readonly LogLine[]; unkept?: LogsData['unkept'] };

@@ -2,6 +2,13 @@
 
 import type { Severity } from '../read/finding.ts';
 
+/** The 95th percentile of fewer is about their maximum. */
+const LEAST_FOR_P95 = 20;
+
+export function hasTail(count: number): boolean {
+  return count >= LEAST_FOR_P95;
+}
+
 export interface RouteGroup {
   route: string | null;
   method: string;

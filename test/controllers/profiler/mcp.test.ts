@@ -165,7 +165,7 @@ describe('the MCP server', () => {
 
   it('leads with what answered a 4xx, and its body', async () => {
     const text = await ask('get_request', { token: await send('/orders/refused') });
-    expect(text).to.match(/\d+ checks found nothing\. They can’t tell/);
+    expect(text).to.match(/No finding\. The checks can’t tell/);
     expect(text)
       .to.match(/sent by GET `\/orders\/:id`.*mcp\.test\.ts:\d+/)
       .and.contain('field: "items.3.sku"');
