@@ -72,32 +72,42 @@ const NOBODY: readonly string[] = Object.freeze([]);
 export function createHostSource(): (req: IncomingMessage) => RequestSource {
   const trustsNobody = createTrustsNobody();
 
-  function originOf(req: HostRequest): RequestSource['origin'] {
+  function ofSocket(req: HostRequest): RequestSource['origin'] {
     // A request created by hand may have none.
     const socket = ((req as { socket?: unknown }).socket ?? {}) as Partial<TLSSocket>;
-    const address = socket.remoteAddress ?? '';
-    if (trustsNobody(req)) {
-      const scheme = schemeOf(socket);
-      return {
-        scheme,
-        ...placeOf(scheme, req.headers.host ?? ''),
-        clientAddress: address,
-        chain: NOBODY,
-        trusted: false,
-        hostError: null,
-      };
-    }
-    const protocol = req.protocol ?? schemeOf(socket);
-    const scheme = protocol === 'https' ? 'https' : 'http';
+    const scheme = schemeOf(socket);
+    return {
+      scheme,
+      ...placeOf(scheme, req.headers.host ?? ''),
+      clientAddress: socket.remoteAddress ?? '',
+      chain: NOBODY,
+      trusted: false,
+      hostError: null,
+    };
+  }
+
+  function ofGetters(req: HostRequest): RequestSource['origin'] {
+    const { scheme: ownScheme, clientAddress } = ofSocket(req);
+    const scheme = (req.protocol ?? ownScheme) === 'https' ? 'https' : 'http';
     const chain = req.ips ?? NOBODY;
     return {
       scheme,
       ...placeOfGetters(req, scheme),
-      clientAddress: req.ip ?? address,
+      clientAddress: req.ip ?? clientAddress,
       chain,
       trusted: chain.length > 0,
       hostError: null,
     };
+  }
+
+  function originOf(req: HostRequest): RequestSource['origin'] {
+    if (trustsNobody(req)) return ofSocket(req);
+    try {
+      return ofGetters(req);
+    } catch {
+      // A function of `trust proxy`, or a getter, may throw: it does so in the application if that reads it.
+      return ofSocket(req);
+    }
   }
 
   return (req) => {

@@ -96,11 +96,12 @@ export function createWatch(options: WatchOptions): Watch {
     warn,
   } = options;
   /** Observing runs inside calls of the application, and of Node.js, where an error would end the process. */
-  function attempt(observe: () => void): void {
+  function attempt<T>(observe: () => T): T | undefined {
     try {
-      observe();
+      return observe();
     } catch (error) {
       warn?.(`A request was not recorded in full: ${messageOf(error)}.`);
+      return undefined;
     }
   }
 
@@ -186,12 +187,19 @@ export function createWatch(options: WatchOptions): Watch {
 
   function start(req: IncomingMessage, res: ServerResponse, next: () => void): void {
     const asked = options.cpu?.sampler.reasonFor(req) ?? null;
-    if (options.cpu === undefined || asked === null) serve(open(req, res, false), req, res, next);
+    if (options.cpu === undefined || asked === null) serveUnsampled(req, res, next);
     else if (asked === 'header')
       void options.cpu.mayAsk(req).then((may) => {
         serveSampled(may ? asked : null, req, res, next);
       });
     else serveSampled(asked, req, res, next);
+  }
+
+  /** A request that can't be opened is served, and not recorded. */
+  function serveUnsampled(req: IncomingMessage, res: ServerResponse, next: () => void): void {
+    const context = attempt(() => open(req, res, false));
+    if (context === undefined) next();
+    else serve(context, req, res, next);
   }
 
   function serveSampled(
@@ -202,7 +210,7 @@ export function createWatch(options: WatchOptions): Watch {
   ): void {
     const sampler = options.cpu?.sampler;
     if (sampler === undefined || asked === null || isProfilerTarget(targetOf(req))) {
-      serve(open(req, res, false), req, res, next);
+      serveUnsampled(req, res, next);
       return;
     }
     const context = sampler.begin(asked, () => open(req, res, true));

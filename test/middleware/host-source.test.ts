@@ -107,6 +107,20 @@ describe('the source of a request in a host', () => {
     expect((await ask(other, { host: 'a' })).source.origin.clientAddress).to.equal('198.51.100.2');
   });
 
+  it('takes the socket if a function of the application throws, which then does so in the application', () => {
+    const source = createHostSource();
+    const app = express();
+    app.set('trust proxy', () => {
+      throw new Error('no address');
+    });
+    const req = Object.assign(Object.create(app.request) as IncomingMessage, {
+      app,
+      headers: { host: 'a.example:81' },
+      socket: { remoteAddress: '10.0.0.9' },
+    });
+    expect(source(req).origin).to.include({ scheme: 'http', host: 'a.example', clientAddress: '10.0.0.9' });
+  });
+
   it('notices a setting that is made later', async () => {
     const app = createHost(undefined);
     expect((await ask(app, { host: 'a', ...forwarded })).source.origin.clientAddress).to.equal('127.0.0.1');

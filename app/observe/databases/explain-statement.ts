@@ -15,6 +15,7 @@ import {
   parseSqlitePlan,
   nodesOf,
 } from './explain-plan.ts';
+import { epochMs } from '../../profiler/record/clock.ts';
 
 export interface ExplainedStatement extends StatementToPlan {
   statementMs: number;
@@ -60,7 +61,7 @@ function outcomeOf(
 ): PlanOutcome {
   if (parsed === null) return problem('The database returned no plan.');
   return {
-    plannedAt: Date.now(),
+    plannedAt: epochMs(),
     root: parsed.root,
     tables,
     ...(parsed.dropped === 0 ? {} : { dropped: parsed.dropped }),

@@ -5,6 +5,7 @@
 import { dropOldest } from '../../profiler/drop-oldest.ts';
 import { editDistance } from '../../profiler/edit-distance.ts';
 import { round } from '../../profiler/read/span.ts';
+import { epochMs } from '../../profiler/record/clock.ts';
 
 export interface MissPast {
   misses: number;
@@ -69,7 +70,7 @@ function changeBetween(before: string, after: string): MissPast['changes'] {
   const [at] = differing;
   const part = b[at ?? -1];
   if (at === undefined || part === undefined || differing.length > 1) return undefined;
-  const now = Date.now();
+  const now = epochMs();
   if (isTime(part, now) && isTime(a[at] ?? '', now)) return { part: at + 1, what: 'a time' };
   if (UUID.test(part)) return { part: at + 1, what: 'a UUID' };
   return RANDOM.test(part) ? { part: at + 1, what: 'random characters' } : undefined;

@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { toPlain, type PlainLimits } from '../../profiler/record/plain.ts';
 import type { Json } from '../../profiler/json.ts';
+import { epochMs } from '../../profiler/record/clock.ts';
 
 export interface CacheReply {
   hits: number | null;
@@ -82,7 +83,7 @@ function lifetimeBy(unit: string, value: unknown): number | undefined {
   const amount = Number(value);
   if (!Number.isFinite(amount)) return undefined;
   const ms = unit.startsWith('P') ? amount : amount * 1000;
-  return unit.endsWith('AT') ? Math.max(0, ms - Date.now()) : ms;
+  return unit.endsWith('AT') ? Math.max(0, ms - epochMs()) : ms;
 }
 
 /** undefined: what it stores keeps the lifetime it had, or it stores nothing. */

@@ -19,6 +19,7 @@ import {
 } from './segment.ts';
 import { ALIVE_MS, CLEARED, pinsAmong, type SegmentIndex } from './segment-index.ts';
 import type { SegmentWriter } from './segment-writer.ts';
+import { epochMs } from '../../profiler/record/clock.ts';
 
 interface Counted extends Tally {
   name: string;
@@ -101,7 +102,7 @@ export function createOldDeleter(options: {
       some.reduce((total, one) => total + one[of], 0);
 
     function shrink(kind: SegmentKind, { least = Infinity, bytes = Infinity, maxAgeMs = Infinity }): void {
-      const olderThan = Date.now() - maxAgeMs;
+      const olderThan = epochMs() - maxAgeMs;
       let [records, size] = [sum(left(kind), 'records'), sum(left(kind), 'bytes')];
       for (const one of left(kind)) {
         const isSpare = records - one.records >= least || size > bytes || one.newestStart < olderThan;
@@ -137,7 +138,7 @@ export function createOldDeleter(options: {
     limits: StoreLimits | null,
   ): Set<string> {
     const { count, maxAgeMs } = limits?.exceptions ?? { count: 0, maxAgeMs: 0 };
-    const oldest = Date.now() - maxAgeMs;
+    const oldest = epochMs() - maxAgeMs;
     const requests = rows.filter(({ kind, startedAt }) => kind === 'request' && startedAt >= oldest);
     const slowest = new Map<string, Row>();
     for (const row of requests) {

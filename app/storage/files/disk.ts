@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf } from '../../errors.ts';
+import { epochMs } from '../../profiler/record/clock.ts';
 
 export interface OwnFile {
   write(bytes: Uint8Array, position: number): Promise<void>;
@@ -51,7 +52,7 @@ export interface Disk {
 export const DRAFT = 'draft-';
 
 export function ageOf(touchedAt: number): number {
-  return Math.abs(Date.now() - touchedAt);
+  return Math.abs(epochMs() - touchedAt);
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -109,7 +110,7 @@ class FolderFile implements OwnFile {
   }
 
   touch(): Promise<void> {
-    const now = new Date();
+    const now = new Date(epochMs());
     return touchLater(this.#fd, now, now);
   }
 
@@ -218,7 +219,7 @@ export function createFolderDisk(folder: string): Disk {
 class MemoryFile implements OwnFile {
   bytes = Buffer.alloc(0);
   size = 0;
-  changedAt = Date.now();
+  changedAt = epochMs();
 
   writeSync(bytes: Uint8Array, position: number): void {
     const size = position + bytes.length;
@@ -229,7 +230,7 @@ class MemoryFile implements OwnFile {
     }
     this.bytes.set(bytes, position);
     this.size = Math.max(this.size, size);
-    this.changedAt = Date.now();
+    this.changedAt = epochMs();
   }
 
   write(bytes: Uint8Array, position: number): Promise<void> {
@@ -238,7 +239,7 @@ class MemoryFile implements OwnFile {
   }
 
   touch(): Promise<void> {
-    this.changedAt = Date.now();
+    this.changedAt = epochMs();
     return Promise.resolve();
   }
 

@@ -7,6 +7,7 @@ import { ageOf } from './disk.ts';
 import { createFileStore, type FileStoreOptions } from './file-store.ts';
 import { momentName, readEntries, readText, ROWS, segmentKindOf, TEXTS } from './segment.ts';
 import { ALIVE_MS } from './segment-index.ts';
+import { epochMs } from '../../profiler/record/clock.ts';
 
 export interface MovedRecord {
   row: Row;
@@ -49,7 +50,7 @@ export function createSpill(options: FileStoreOptions): Spill {
       const isQuiet = state !== null && ageOf(state.changedAt) > ALIVE_MS;
       if (!isQuiet && (await readEntries(disk, file)).at(-1)?.type !== 'end') return null;
     } else if (ageOf(parseInt(claimedAt, 36)) < CLAIM_STALE_MS) return null;
-    const rows = `claimed-${momentName(Date.now())}-${name}${ROWS}`;
+    const rows = `claimed-${momentName(epochMs())}-${name}${ROWS}`;
     return (await disk.rename(file, rows)) ? { name, rows } : null;
   }
 
