@@ -12,7 +12,7 @@ import type { ProfileHead } from '../profiler/profile.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, typeOf } from './shared/calls.ts';
 import type { Database, Needs, Query, Rule } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, isWrite, kindOf, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 type Given = Needs<'request', 'database' | 'routing'>;
@@ -108,6 +108,79 @@ const readAsLatin: Rule<Given> = {
         : `${labelOf(database, query)} got for ${named}`;
     const sentence = `${what} a text whose UTF-8 was read as Latin-1: each letter with an accent is two wrong characters`;
     return [textDraft(found, sentence, kept)];
+  },
+};
+
+const LOST = '\uFFFD';
+
+/** `('Malm��', 'kund1484@…` -> city: by its place among the values of a row, or by the name before `=`. */
+function columnAt(sql: string, at: number): string {
+  const before = sql.slice(0, at).replace(/'(?:[^'\\]|''|\\.)*'/g, "''");
+  const [, named] = /(\w+)["`]? ?= ?'[^']*$/.exec(before) ?? [];
+  if (named !== undefined) return named;
+  const row = before.slice(before.lastIndexOf('(') + 1);
+  const columns = /\binto\b[^(]*\(([^()]*)\)/i.exec(sql)?.[1]?.split(',') ?? [];
+  return columns[row.split(',').length - 1]?.replace(/["`\s]/g, '') ?? '';
+}
+
+/** Values of a write that have the character in place of one that was lost: bound ones, and those in its text. */
+function lostIn(sql: string, { bindings }: Query): { name: string; value: string }[] {
+  const bound = bindings.flatMap(({ name, value }) =>
+    typeof value === 'string' && value.includes(LOST) ? [{ name, value }] : [],
+  );
+  if (!sql.includes(LOST)) return bound;
+  const texts = Array.from(sql.matchAll(/'((?:[^'\\]|''|\\.)*)'/g)).flatMap(({ 1: value = '', index }) =>
+    value.includes(LOST) ? [{ name: columnAt(sql, index + 1), value }] : [],
+  );
+  return [...bound, ...texts];
+}
+
+type Beside = Needs<'database', 'request' | 'http_client' | 'cache' | 'jobs'>;
+
+/** Whether the character was there before: received, read from the database, a cache or a call, given to the job, or half of a pair. */
+function hadLost({ request, database, http_client: client, cache, jobs }: Beside, before: number): boolean {
+  const found = database.queries.slice(0, before).map(({ found: rows }) => rows);
+  const read = (cache?.items ?? []).map((item) => item.found);
+  const got = (client?.calls ?? []).map(({ responseBody }) => responseBody);
+  const received = [request?.body, request?.query, request?.routeParams, request?.sessionAndUser];
+  return /\uFFFD|\\ud[89a-f]/i.test(JSON.stringify([found, read, got, received, jobs?.run?.data]));
+}
+
+/** Streams of Node read files by 64 KiB, and sockets by 16 KiB or more. */
+const SMALLEST_CHUNK = 16 * 1024;
+
+/** A body of which the record has a part may have the character itself: as often as chunks end within it, it hardly does. */
+function mayBeOfUpload({ request }: Beside, times: number): boolean {
+  const { files = [], truncated = false, bytes = 0 } = request?.body ?? {};
+  if (files.length === 0) return truncated;
+  return times * SMALLEST_CHUNK > Math.max(bytes ?? 0, ...files.map((file) => file.bytes ?? 0));
+}
+
+const charactersLost: Rule<Beside> = {
+  name: 'characters-lost',
+  needs: ['database'],
+  labels: ['broken characters'],
+  why: 'A write has the character U+FFFD (�) two or more times in a row: a decoder puts it in place of each part of a character that was cut. Nothing that was received or read has it.',
+  fix: 'Decode bytes as a whole, or with a decoder that waits for the rest of a character: `createReadStream(path, "utf8")`, `stream.setEncoding("utf8")`, `StringDecoder`. Never `text += chunk` of a Buffer.',
+  find(kept) {
+    const { database } = kept;
+    const found = database.queries.flatMap((query, index) => {
+      if (query.error !== null || kindOf(database, query) !== 'write') return [];
+      const sql = sqlOf(database, query);
+      return lostIn(sql, query).map((one) => ({ ...one, query, index }));
+    });
+    const [first] = found;
+    // Both parts of a character that was cut became one each.
+    const isCut = found.every(({ value }) => !/(?<!\uFFFD)\uFFFD(?!\uFFFD)/.test(value));
+    if (first === undefined || !isCut || mayBeOfUpload(kept, found.length)) return [];
+    if (hadLost(kept, first.index)) return [];
+    const { name, value, query } = first;
+    const at = value.indexOf(LOST);
+    const around = excerpt(value.slice(Math.max(0, at - 20), at + 20), 40);
+    const of = name === '' || name.startsWith('$') ? '' : ` for ${excerpt(name, 40)}`;
+    const more = found.length === 1 ? '' : `, the first of ${count(found.length, 'such value')}`;
+    const sentence = `${labelOf(database, query)} wrote “${around}”${of}${more}: bytes were cut within a character, and each part was decoded for itself`;
+    return [draftAt(first, sentence, 'bad')];
   },
 };
 
@@ -248,6 +321,7 @@ const textDecomposed: Rule<Needs<'request' | 'database'>> = {
 export const encodingRules: readonly Rule[] = [
   byteOrderMark,
   readAsLatin,
+  charactersLost,
   writtenWithWarning,
   caseIgnored,
   textDecomposed,

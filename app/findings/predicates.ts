@@ -1,15 +1,16 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
 import { sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import type { Database, Needs, Query, Rule } from './shared/kept.ts';
+import type { Database, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
 import { textsIn } from './shared/conditions.ts';
-import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf } from './shared/queries.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { bracketed, count, excerpt } from './shared/wording.ts';
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
 function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string; value: string }[] {
@@ -104,17 +105,80 @@ function unownedBranch(
   return null;
 }
 
+/** Of what everybody may see: `owner_id = $1 and state = 'draft' or state = 'published'`. */
+const FOR_ALL =
+  /public|publish|shared?\b|scope|visib|access|audience|privacy|global|system|default|built_?-?in|standard|template|everyone|\ball\b|\bany\b|live|active|approved|listed|\bfree\b|\bopen_/i;
+
+/** `tenant_id = $1 and status = $2 or status = $3`: the same column is compared on both sides, and only one of them asks whose the row is. */
+function unownedState({ read, query }: Read): { owner: Comparison; column: string } | null {
+  const { alternatives } = read;
+  const textOfOne = ({ operator, wrapped, values: [value] }: Comparison): string | null => {
+    const given = operator === '=' && wrapped === null ? givenValue(value, query.bindings) : null;
+    return typeof given === 'string' && /[a-z]/i.test(given) ? given : null;
+  };
+  const ofOwner = alternatives.filter((branch) => branch.some(({ column }) => OWNER.test(column)));
+  const [branch = []] = ofOwner;
+  const owner = branch.find(({ column, operator }) => operator === '=' && OWNER.test(column));
+  if (owner === undefined || ofOwner.length !== 1 || alternatives.length < 2) return null;
+  for (const other of alternatives) {
+    const [one, ...more] = other;
+    if (other === branch || one === undefined || more.length > 0) continue;
+    const state = branch.find(({ column, of }) => column === one.column && of === one.of);
+    const [own, alternative] = [state, one].map((side) => (side === undefined ? null : textOfOne(side)));
+    if (typeof own !== 'string' || typeof alternative !== 'string') continue;
+    if (!FOR_ALL.test(one.column) && !FOR_ALL.test(alternative)) return { owner, column: one.column };
+  }
+  return null;
+}
+
+/** A statement that asks for the rows of this table by the same owner, whatever else it asks for. */
+function alwaysOwned(database: Database, { read, query }: Read, owner: Comparison): Read | undefined {
+  const of = textsIn(owner, query)[0];
+  return readsOf(database).find(
+    (one) =>
+      one.read.table === read.table &&
+      one.read.isPlain &&
+      one.read.where?.some(
+        (asked) =>
+          asked.column === owner.column &&
+          asked.operator === '=' &&
+          of !== undefined &&
+          textsIn(asked, one.query)[0] === of,
+      ) === true,
+  );
+}
+
+function unownedAlternative(
+  one: Read,
+  database: Database,
+  siblings: readonly OtherRequest[],
+): FindingDraft[] {
+  const found = unownedState(one);
+  if (found === null) return [];
+  const databases = [database, ...siblings.flatMap(({ kept }) => kept.database ?? [])];
+  for (const other of databases) {
+    const owned = alwaysOwned(other, one, found.owner);
+    if (owned === undefined) continue;
+    const { owner, column } = found;
+    const sentence = `${labelOf(database, one.query)} asks for ${owner.column} only on one side of an OR without brackets, so it takes rows of any ${owner.column} by ${column}; ${labelOf(other, owned.query)}${bracketed(owned.query.caller)} always asks for ${owner.column}`;
+    return [draftAt(one, sentence, 'bad')];
+  }
+  return [];
+}
+
 const orWithoutBrackets: Rule<Needs<'database'>> = {
   name: 'or-without-brackets',
   needs: ['database'],
   labels: ['OR without brackets'],
-  why: 'The WHERE is `owner = … and a = x or b = x` without brackets, and rows were found. AND binds first, so the second half finds rows of every owner.',
+  why: 'The WHERE is `owner = … and a = x or b = x` without brackets, and rows were found. Or both sides compare one column (`… and a = x or a = y`), and another statement asks for the owner in any case. AND binds first.',
   fix: 'Put the alternatives in brackets: `owner_id = $1 and (title ilike $2 or body ilike $2)`; in builders with a function, such as `andWhere((or) => or.where(…).orWhere(…))` of Knex.',
-  find({ database }) {
+  relates: ({ database }) => readsOf(database).some((one) => unownedState(one) !== null),
+  find({ database }, _head, { siblings }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { read, query } = one;
-      const found = query.rows === 0 ? null : unownedBranch(read, query);
-      if (found === null) return [];
+      if (query.rows === 0) return [];
+      const found = unownedBranch(read, query);
+      if (found === null) return unownedAlternative(one, database, siblings);
       const { owner, column } = found;
       const sentence = `${labelOf(database, query)} asks for ${owner} only on one side of an OR without brackets: rows of any ${owner} match by ${column}`;
       return [draftAt(one, sentence, 'bad')];
@@ -295,6 +359,74 @@ const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** `from articles as article`: the table and its other name. */
+const ROOT =
+  /\bfrom (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
+
+/** The name under which a SELECT returns the key of its first table; null if it does not. */
+function rootKeyOf(sql: string): { name: string; of: string; table: string } | null {
+  const [, table, alias = table] = ROOT.exec(sql) ?? [];
+  if (table === undefined || alias === undefined) return null;
+  const columns = /^select (.*?) from /i.exec(sql)?.[1] ?? '';
+  const [, key, name = key] =
+    new RegExp(String.raw`(?:^|, ?)${alias}\.(_?id|uuid)\b(?: as ([\w.]+))? ?(?=,|$)`, 'i').exec(columns) ??
+    [];
+  return key === undefined || name === undefined ? null : { name, of: `${alias}.${key}`, table };
+}
+
+/** Keys of the entries of a list that the response is or has; each entry has another one. */
+function listedKeys({ response }: KeptRequest): Set<string>[] {
+  const whole = parseBeginning(response?.text ?? '');
+  const value = whole?.isWhole === true ? whole.value : null;
+  const lists = (isRecord(value) ? Object.values(value) : [value]).filter((part) => Array.isArray(part));
+  return lists.flatMap((list) => {
+    const keys = list.flatMap((entry) => (isRecord(entry) ? (textOf(entry.id ?? entry.uuid) ?? []) : []));
+    const unique = new Set(keys);
+    return unique.size === list.length && unique.size > 0 ? [unique] : [];
+  });
+}
+
+const limitOfJoined: Rule<Needs<'database', 'request'>> = {
+  name: 'limit-of-joined-rows',
+  needs: ['database'],
+  labels: ['LIMIT of joined rows'],
+  why: 'A SELECT with joins returned as many rows as its LIMIT, and rows repeat the key of its first table. A count of the same joins counts each key once, or the response lists each key once.',
+  fix: 'Take the keys of the page first (`where id in (select id … limit 6)`), and join then. In Sequelize, leave out `subQuery: false`; in TypeORM, use `take` and `skip` instead of `limit` and `offset`.',
+  find({ database, request }) {
+    const lists = request === undefined ? [] : listedKeys(request);
+    const reads = readsOf(database);
+    return reads.flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      const limit = read.limit === null ? null : Number(givenValue(read.limit, query.bindings));
+      if (read.verb !== 'select' || read.joins === 0 || read.isAggregated) return [];
+      if (limit === null || limit < 2 || query.rows !== limit) return [];
+      const sql = plainSql(database, query);
+      const key = rootKeyOf(sql);
+      if (key === null) return [];
+      const keys = foundRows(query).flatMap((row) => textOf(row[key.name]) ?? []);
+      const unique = new Set(keys);
+      if (unique.size === keys.length) return [];
+      const joins = JOINS.exec(sql)?.[0].toLowerCase() ?? '\n';
+      const counted = new RegExp(
+        String.raw`^select count ?\( ?distinct ?\(? ?${key.of.replace('.', '\\.')}\b`,
+        'i',
+      );
+      const counts = reads.find((other) => {
+        const text = plainSql(database, other.query);
+        return counted.test(text) && text.toLowerCase().includes(joins);
+      });
+      const listed = lists.find((list) => list.size < limit && [...unique].every((each) => list.has(each)));
+      if (counts === undefined && listed === undefined) return [];
+      const seen = [
+        ...(listed === undefined ? [] : [`the response has ${count(listed.size, 'entry', 'entries')}`]),
+        ...(counts === undefined ? [] : [`the count has each ${key.of} once`]),
+      ];
+      const sentence = `${labelOf(database, query)} took its LIMIT of ${limit} from joined rows, in which rows of ${excerpt(key.table, 40)} repeat, so a page has fewer than ${limit} of them: ${seen.join(', and ')}`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
 /** `left join time_entries as t on …` */
 const LEFT_JOIN =
   /\bleft (?:outer )?join (?:\w+\.)?(\w+)(?: as)?(?: (?!on\b|using\b)(\w+))? (?:on|using)\b/gi;
@@ -425,6 +557,7 @@ export const predicateRules: readonly Rule[] = [
   sortedByConstant,
   pathWithoutSlash,
   joinedRowsCounted,
+  limitOfJoined,
   leftJoinUndone,
   cursorTooCoarse,
   enclosedNotFound,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { encodingRules } from '../../app/findings/encodings.ts';
-import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 describe('finding text-decomposed', () => {
   const of = (lastName: string, bound: string, { rows = 0, operator = '=' } = {}) => {
@@ -58,5 +58,53 @@ describe('finding byte-order-mark', () => {
     ]);
     expect(of(422), 'without a mark').to.deep.equal([]);
     expect(of(201, true), 'accepted').to.deep.equal([]);
+  });
+});
+
+describe('finding characters-lost', () => {
+  const cut = 'Malm\uFFFD\uFFFD';
+  const insert = (city: string) => ({
+    sql:
+      "insert into `contacts` (`email`, `city`) values ('a@example.org', 'Lund'), ('it''s (b)', '" +
+      city +
+      "')",
+    system: 'mysql',
+  });
+  const of = (
+    { request = keptRequest(), beside = {} }: { request?: object; beside?: object },
+    ...asked: readonly AskedQuery[]
+  ) => {
+    const rule = encodingRules.find(({ name }) => name === 'characters-lost');
+    const kept = { database: keptQueries(...asked), request, ...beside };
+    return (rule?.find(kept, {} as never, {} as never) ?? []).map(({ sentence }) => sentence);
+  };
+
+  it('names the column and the value of a character that was cut', () => {
+    expect(of({}, insert(cut))).to.deep.equal([
+      'insert into contacts wrote “Malm\uFFFD\uFFFD” for city: bytes were cut within a character, and each part was decoded for itself',
+    ]);
+    const bound = { sql: 'update contacts set city = $1 where id = $2', bindings: { city: cut, id: 1 } };
+    expect(of({}, bound, insert(cut))).to.deep.equal([
+      'update contacts wrote “Malm\uFFFD\uFFFD” for city, the first of 2 such values: bytes were cut within a character, and each part was decoded for itself',
+    ]);
+    const literal = { sql: `update contacts set name = 'Li, (x', city = '${cut}' where id = 1` };
+    expect(of({}, literal)[0]).to.contain('for city:');
+    const upload = keptRequest({ files: [{ name: 'c.csv', bytes: 132_442 }] });
+    expect(of({ request: upload }, insert(cut))).to.have.length(1);
+  });
+
+  it('is silent about what came in so, what may have, and a single mark', () => {
+    expect(of({ request: keptRequest({ body: { city: cut } }) }, insert(cut)), 'received').to.deep.equal([]);
+    const small = keptRequest({ files: [{ name: 'c.csv', bytes: 4000 }] });
+    expect(of({ request: small }, insert(cut)), 'a file of one chunk').to.deep.equal([]);
+    const read = { sql: 'select city from old', found: [{ city: cut }] };
+    expect(of({}, read, insert(cut)), 'read before').to.deep.equal([]);
+    expect(of({}, insert(cut), read), 'read back').to.have.length(1);
+    const calls = [{ responseBody: { text: cut } }];
+    expect(of({ beside: { http_client: { calls } } }, insert(cut)), 'of a call').to.deep.equal([]);
+    expect(of({}, insert('Malm\uFFFD')), 'a text of another encoding').to.deep.equal([]);
+    expect(of({ request: keptRequest({ body: { text: '\ud83d' } }) }, insert(cut)), 'half').to.deep.equal([]);
+    expect(of({}, { sql: `select * from contacts where city = '${cut}'` })).to.deep.equal([]);
+    expect(of({}, insert('Malmö'))).to.deep.equal([]);
   });
 });

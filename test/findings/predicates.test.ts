@@ -68,6 +68,38 @@ describe('findings from conditions and keys', () => {
     expect(of('owner_id = $1 and title ilike $2 or body ilike $3', search, 0)).to.deep.equal([]);
   });
 
+  it('an OR between two states of which one is anybody’s', () => {
+    const of = (where: string, beside = 'tenant_id = 2', values: Record<string, string | number> = {}) =>
+      found(
+        'or-without-brackets',
+        keptQueries(
+          {
+            sql: `select count(*) from invoices i where ${where}`,
+            bindings: { tenant_id: 2, a: 'open', b: 'overdue', ...values },
+          },
+          { sql: `select * from invoices where ${beside}`, caller: 'src/b.ts:7' },
+        ),
+      );
+    expect(of('i.tenant_id = $1 AND i.status = $2 OR i.status = $3')).to.deep.equal([
+      'select … from invoices asks for tenant_id only on one side of an OR without brackets, so it takes rows of any tenant_id by status; select … from invoices (src/b.ts:7) always asks for tenant_id',
+    ]);
+    expect(of("status = 'overdue' or tenant_id = $1 and status = 'open'")).to.have.length(1);
+    for (const where of [
+      'i.tenant_id = $1 AND (i.status = $2 OR i.status = $3)',
+      'i.tenant_id = $1 AND i.status = $2 OR i.tenant_id = $1 AND i.status = $3',
+      "tenant_id = $1 and visibility = 'private' or visibility = 'all'",
+      "tenant_id = $1 and status = 'draft' or status = 'published'",
+      "tenant_id = $1 and kind = 'custom' or kind = 'builtin'",
+      'tenant_id = $1 and level = 1 or level = 2',
+      'tenant_id = $1 and status = $2 or number = $3',
+    ])
+      expect(of(where), where).to.deep.equal([]);
+    const open = 'tenant_id = $1 and status = $2 or status = $3';
+    expect(of(open, 'id = 7'), 'nobody always asks for the owner').to.deep.equal([]);
+    expect(of(open, 'tenant_id = 9'), 'of another owner').to.deep.equal([]);
+    expect(of(open, "tenant_id = 2 or status = 'x'"), 'no plain condition').to.deep.equal([]);
+  });
+
   it('a NOT IN that a NULL makes false', () => {
     const query = (list: string, rows: number) =>
       keptQueries({ sql: `select id from categories where id not in (${list}) order by name`, rows });
@@ -193,6 +225,56 @@ describe('findings from conditions and keys', () => {
     expect(of('`o`.`id`', 6, 2), 'orders were to be counted').to.deep.equal([]);
     expect(of('distinct `c`.`id`', 6, 2)).to.deep.equal([]);
     expect(of('`c`.`id`', 2, 2)).to.deep.equal([]);
+  });
+
+  it('a LIMIT that takes joined rows', () => {
+    const join =
+      'left outer join (article_tags as `tags->t` inner join tags as tags on tags.id = `tags->t`.tag_id) on article.id = `tags->t`.article_id';
+    const of = ({
+      ids = [9, 9, 8, 7],
+      columns = 'article.id, article.title, tags.id as `tags.id`',
+      limit = 4,
+      sent = null,
+      counted = 'distinct(article.id)',
+    }: {
+      ids?: number[];
+      columns?: string;
+      limit?: number;
+      sent?: object | null;
+      counted?: string;
+    }) =>
+      found(
+        'limit-of-joined-rows',
+        keptQueries(
+          {
+            sql: `select count(${counted}) as count from articles as article ${join} where article.hidden = false`,
+            system: 'mysql',
+          },
+          {
+            sql: `select ${columns} from articles as article ${join} where article.hidden = false order by title limit 0, ${limit}`,
+            system: 'mysql',
+            rows: ids.length,
+            found: ids.map((id) => ({
+              id,
+              title: 't',
+              'tags.id': { as: true, name: 'tags . id', value: 3 },
+            })),
+          },
+        ),
+        keptRequest({ sent: sent as never }),
+      );
+    const sentence =
+      'select … from articles took its LIMIT of 4 from joined rows, in which rows of articles repeat, so a page has fewer than 4 of them';
+    expect(of({})).to.deep.equal([`${sentence}: the count has each article.id once`]);
+    const sent = { total: 21, articles: [{ id: 9 }, { id: 8 }, { id: 7 }] };
+    expect(of({ sent, counted: '*' })).to.deep.equal([`${sentence}: the response has 3 entries`]);
+    expect(of({ counted: '*' }), 'the joined rows may be the entries').to.deep.equal([]);
+    const lines = [{ id: 9 }, { id: 9 }, { id: 8 }, { id: 7 }];
+    expect(of({ sent: lines, counted: '*' }), 'each row is an entry').to.deep.equal([]);
+    expect(of({ ids: [9, 8, 7, 6] }), 'no row repeats').to.deep.equal([]);
+    expect(of({ limit: 10 }), 'all rows there are').to.deep.equal([]);
+    expect(of({ columns: 'distinct article.id' })).to.deep.equal([]);
+    expect(of({ columns: 'article.title, tags.id' }), 'no key').to.deep.equal([]);
   });
 
   it('a LEFT JOIN that its WHERE undoes', () => {
