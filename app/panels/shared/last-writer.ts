@@ -105,22 +105,28 @@ function rowReads(database: Database): Read[] {
     const statement = database.statements[query.statement];
     if (statement === undefined || query.error !== null || query.durationMs === null || query.rows === null)
       return [];
-    const row = rowTouched(statement.sql, query.bindings, statement.system);
+    const row = rowTouched(statement.sql, query.bindings, statement.system, { mayJoin: true });
     if (row === null || (row.does !== 'read' && row.does !== 'count')) return [];
     const isOne = row.does === 'read' && query.rows === 1;
-    const columns = aboutStatement(statement.sql, statement.system).read?.where ?? [];
-    if (!isOne && !columns.some(({ column }) => KEY.test(column) && row.where.has(column.toLowerCase())))
+    const {
+      where = null,
+      joins = 0,
+      limit = null,
+    } = aboutStatement(statement.sql, statement.system).read ?? {};
+    if (!isOne && !where?.some(({ column }) => KEY.test(column) && row.where.has(column.toLowerCase())))
       return [];
     const isById = KEYS.some((key) => row.where.has(key));
+    // The `id` of joined rows may be that of any table.
+    const isPlain = row.does === 'read' && joins === 0;
     return [
       {
         at: `database ${index}`,
         from: readFrom(database, query),
         to: endOf(query),
         source: serverOf(statement),
-        row,
-        found: row.does === 'count' ? [] : foundRows(query).map((found) => valuesOf(Object.entries(found))),
-        isWhole: row.does === 'read' && query.rows === query.found?.length,
+        row: { ...row, hasMore: row.hasMore || (limit !== null && !isById) },
+        found: isPlain ? foundRows(query).map((found) => valuesOf(Object.entries(found))) : [],
+        isWhole: isPlain && query.rows === query.found?.length,
         isFound: query.rows === 0 ? false : isById && row.does === 'read' ? true : null,
       },
     ];

@@ -26,6 +26,8 @@ export interface Comparison {
 export interface ReadStatement {
   verb: 'select' | 'insert' | 'update' | 'delete';
   table: string | null;
+  /** Another name of the table within the statement. */
+  alias?: string;
   joins: number;
   sets: { column: string; value: StatementValue }[];
   where: Comparison[] | null;
@@ -174,11 +176,14 @@ function comparisonsIn(words: Words): Comparison[] {
   });
 }
 
-function tableIn(words: Words): string | null {
+function tableIn(words: Words): { table: string | null; alias?: string } {
   let at = 0;
   while (/^(?:only|ignore|or|replace|abort|low_priority)$/.test(words[at]?.lower ?? '')) at++;
   while (words[at + 1]?.text === '.') at += 2;
-  return isName(words[at]) ? bare(words[at]?.text ?? '') : null;
+  if (!isName(words[at])) return { table: null };
+  const next = words[at + 1]?.lower === 'as' ? words[at + 2] : words[at + 1];
+  const isAlias = isName(next) && next?.kind !== 'k';
+  return { table: bare(words[at]?.text ?? ''), ...(isAlias ? { alias: bare(next?.text ?? '') } : {}) };
 }
 
 interface Clause {
@@ -259,7 +264,7 @@ export function readStatement(sql: string, system?: string): ReadStatement | nul
   const columns = find('select')?.words ?? [];
   return {
     verb,
-    table: named === undefined ? null : tableIn(named.words),
+    ...(named === undefined ? { table: null } : tableIn(named.words)),
     joins: clauses.filter(({ name }) => name === 'join').length,
     sets: verb === 'update' ? setsIn(find('set')) : [],
     where: where === undefined ? null : comparisonsIn(where),

@@ -38,14 +38,17 @@ function inserted(bindings: readonly Binding[]): Map<string, string> | null {
   );
 }
 
-/** null for a statement about no row that its text tells, or several tables. */
+/** null for a statement about no row that its text tells, or several tables; `mayJoin`: unless it reads and says which is meant. */
 export function rowTouched(
   sql: string,
   bindings: readonly Binding[],
   system: string | undefined,
+  { mayJoin = false } = {},
 ): RowTouched | null {
   const read = aboutStatement(sql, system).read;
-  if (read === null || read.table === null || read.joins > 0) return null;
+  if (read === null || read.table === null) return null;
+  const isJoined = read.joins > 0;
+  if (isJoined && !(mayJoin && read.verb === 'select')) return null;
   const base = {
     table: read.table.toLowerCase(),
     hasMore: false,
@@ -59,7 +62,8 @@ export function rowTouched(
   }
   if (read.where === null || !read.isPlain) return null;
   const where = new Map<string, string>();
-  for (const { column, operator, values, wrapped } of read.where) {
+  for (const { column, of, operator, values, wrapped } of read.where) {
+    if (isJoined && of !== (read.alias ?? read.table)) continue;
     const isEqual = wrapped === null && (operator === '=' || operator === 'in') && values.length === 1;
     const value = isEqual ? plainOf(values[0], bindings) : null;
     if (value !== null) where.set(column.toLowerCase(), value);

@@ -53,6 +53,26 @@ describe('the last writer of a row', () => {
     expect(writerOf(owned, request('a', 2000, [update('total', 3)]), other)).to.equal('a');
   });
 
+  it('is not sure of a row that a LIMIT may have left out', () => {
+    const sql = 'select * from lines where cart_id = $1 order by id limit 2';
+    const page = { sql, bindings: { cart_id: 7 }, rows: 2, found: [{ id: 1 }, { id: 2 }] };
+    const insert = { sql: 'insert into lines (cart_id) values ($1) returning id', bindings: { cart_id: 7 } };
+    const added = (id: number): never => request('a', 2000, [{ ...insert, found: [{ id }] }]);
+    expect(writerOf(page, added(2))).to.equal('a');
+    expect(writerOf(page, added(3))).to.equal(undefined);
+  });
+
+  it('is found for the table whose key a statement with joins names', () => {
+    const joined = (where: string): AskedQuery => ({
+      sql: `select c.*, o.name from carts as c left join owners o on o.id = c.owner_id where ${where}`,
+      bindings: { id: 7 },
+      found: [{ id: 4, name: 'Ann' }],
+    });
+    const cart = request('a', 2000, [update('total', 3)]);
+    expect(writerOf(joined('c.id = $1'), cart)).to.equal('a');
+    for (const where of ['o.id = $1', 'id = $1']) expect(writerOf(joined(where), cart)).to.equal(undefined);
+  });
+
   it('is found among several rows of one INSERT, and by the conflict of an upsert', () => {
     const lines = { sql: 'select * from lines where cart_id = $1', bindings: { cart_id: 7 }, rows: 2 };
     const insert = 'insert into lines (cart_id, sku) values ($1, $2), ($3, $4)';
