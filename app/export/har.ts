@@ -142,10 +142,10 @@ function postDataOf({ contentType, fields, files, text, truncated }: Body) {
   return { mimeType, params, text: '', comment: 'The body was not recorded as text.' };
 }
 
-function contentOf({ headers, contentType, bytes, text, truncated, toolbarBytes }: Response) {
+function contentOf({ headers, contentType, bytes, text, truncated }: Response) {
   const isEncoded = headerOf(headers, 'content-encoding') !== '';
   return {
-    size: isEncoded ? -1 : bytes - toolbarBytes,
+    size: isEncoded ? -1 : bytes,
     mimeType: contentType ?? '',
     ...(text === null ? {} : { text }),
     ...commentOf(truncated ? TRUNCATED : null),

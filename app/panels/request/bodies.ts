@@ -108,7 +108,10 @@ export function sentSection(data: RequestPanelData, profile: Profile): Section {
         text: 'The response was not finished: the client left, or the connection broke.',
       });
     if (toolbarBytes > 0)
-      rows.push({ id: 'toolbar', note: `Shown without the toolbar’s tag of ${bytesText(toolbarBytes)}.` });
+      rows.push({
+        id: 'toolbar',
+        note: `Body, size and Content-Length are shown without the toolbar’s tag of ${bytesText(toolbarBytes)}.`,
+      });
     const absence = absenceSentence(toolbarAbsent);
     if (absence !== null) rows.push({ id: 'no-toolbar', note: absence });
     rows.push(answerRow(data, profile));

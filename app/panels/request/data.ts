@@ -49,7 +49,7 @@ interface KeptResponse {
   isErrorPage: boolean;
   /** Why it got no toolbar, in one word; null if it got one, or is not a page. */
   toolbarAbsent: string | null;
-  /** Bytes of the toolbar’s tag, which the text leaves out. */
+  /** Bytes of the toolbar’s tag, which text, size and Content-Length leave out. */
   toolbarBytes: number;
 }
 

@@ -148,7 +148,11 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
     encoding: rawHeader(rawHeaders, 'content-encoding'),
   });
   const body = withoutToolbar(sent, toolbar?.tag ?? '');
-  const headers = pairHeaders(rawHeaders);
+  const headers = pairHeaders(rawHeaders).map((header) =>
+    body.leftOut > 0 && header.name.toLowerCase() === 'content-length'
+      ? { ...header, value: String(Number(header.value) - body.leftOut) }
+      : header,
+  );
   return {
     headers,
     oversized: oversizedIn(headers),
@@ -166,7 +170,7 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
     isFlushed:
       mediaTypeOf(contentType) === 'text/event-stream' && (response.pieces ?? 0) > 1 ? true : undefined,
     contentType,
-    bytes: response.bodyBytes,
+    bytes: response.bodyBytes - body.leftOut,
     text: body.text,
     truncated: response.truncated,
     isErrorPage: response.isErrorPage === true,

@@ -1,4 +1,5 @@
 /** Pages over HTTP, with the middleware that hosts put round their answers: who gets the tag, and what is kept of those that don't. */
+import { namedHeader, type NamedValue } from '../../../app/profiler/record/raw-headers.ts';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
@@ -248,10 +249,12 @@ describe('the profile of a page with the toolbar', () => {
     await host.close();
     const profile = found?.profile;
     const { response } = profile?.panels.request?.data as {
-      response: { text: string; toolbarBytes: number };
+      response: { text: string; bytes: number; headers: NamedValue[]; toolbarBytes: number };
     };
     expect(response.text).to.equal(PAGE);
     expect(response.toolbarBytes).to.equal(tag.length);
+    expect(response.bytes).to.equal(PAGE.length);
+    expect(namedHeader(response.headers, 'content-length')).to.equal(String(PAGE.length));
     expect(profile?.masked).to.deep.equal([]);
     // A busy machine blocks the event loop.
     const findings = profile?.findings.filter(({ rule }) => rule !== 'event-loop-blocked');
