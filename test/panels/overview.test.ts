@@ -241,7 +241,7 @@ describe('the overview panel', () => {
   });
 
   it('shows whole rows, and how many are left out', async () => {
-    const row = (id: number) => ({ id, note: 'x'.repeat(60), kind: 'y'.repeat(60) });
+    const row = (id: number) => ({ note: 'x'.repeat(70), kind: id, title: `${id}`.repeat(60), day: id });
     const { token } = await fixture.profileOf({
       more: (context) => {
         lasting(context, 9);
@@ -249,7 +249,7 @@ describe('the overview panel', () => {
       },
     });
     expect((await page(token))('#asked').text()).to.match(
-      /id: 1,.*y" \}, \{ id: 2,.*y" \}\] and 4 more rows/,
+      /→ \[\{ kind: 1, .*day: 1 \}, .*day: 3 \}\], each with \{ note: "x+" \} and 3 more rows/,
     );
   });
 

@@ -52,7 +52,7 @@ export function recordedValues(
 /** Recorded of a statement, and of all of a request. */
 export const MOST_ROWS = 5;
 const MOST_OF_REQUEST = 200;
-const ROW: PlainLimits = { depth: 3, width: 16, length: 80, total: 60 };
+const ROW: PlainLimits = { depth: 3, width: 32, length: 80, total: 60 };
 
 const recordedRows = createSlot<number>('recorded rows');
 

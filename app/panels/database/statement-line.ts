@@ -1,35 +1,84 @@
-/** A statement in a line: for rows and cards. */
+/** A statement in a line: for rows and cards. Of a long one, conditions, order and limit stay, because they decide what it returns. */
 import { plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 
 const LINE_LENGTH = 240;
+const MOST_READ = 4000;
 
-/** Characters of a list of columns that stay if the line would be cut. */
+/** Characters of a list of columns that stay if the line would be too long. */
 const COLUMNS_LENGTH = 40;
 
-/** A long list of columns says less than the conditions after it. One with placeholders stays, because values are placed by their order. */
-function withoutColumns(tokens: readonly SqlToken[]): readonly SqlToken[] {
-  const select = tokens.findIndex(([, text]) => text.trim() !== '');
-  if (tokens[select]?.[1].toLowerCase() !== 'select') return tokens;
+const PLACEHOLDER = /^[?$:@]/;
+const JOIN = /^(?:left|right|full|inner|cross|natural|join)$/i;
+const AFTER_TABLES = /^(?:where|group|having|order|limit|offset|fetch|union|intersect|except|for|window)$/i;
+
+/** What is left out of the line: it begins behind the token at `start` and ends before the first token that `ends` matches. */
+interface Part {
+  starts: (text: string, tokens: readonly SqlToken[], at: number) => boolean;
+  ends: (text: string) => boolean;
+  shown: number;
+}
+
+const COLUMNS: Part = {
+  starts: (text) => /^select$/i.test(text),
+  ends: (text) => /^from$/i.test(text),
+  shown: COLUMNS_LENGTH,
+};
+const CONDITIONS: Part = {
+  starts: (text, tokens, at) =>
+    /^on$/i.test(text) && !/^(?:conflict|duplicate)$/i.test(tokens[at + 2]?.[1] ?? ''),
+  ends: (text) => JOIN.test(text) || AFTER_TABLES.test(text),
+  shown: 0,
+};
+const JOINS: Part = {
+  starts: (_text, tokens, at) => JOIN.test(tokens[at + 1]?.[1] ?? ''),
+  ends: (text) => AFTER_TABLES.test(text),
+  shown: 0,
+};
+
+/** Index of the token that ends a part, at the same depth of brackets; -1: none does. */
+function endOfPart(tokens: readonly SqlToken[], from: number, { ends }: Part): number {
   let depth = 0;
-  const from = tokens.findIndex(([, text]) => {
+  for (let at = from; at < tokens.length; at++) {
+    const text = tokens[at]?.[1] ?? '';
     if (text === '(') depth++;
-    if (text === ')') depth--;
-    return depth === 0 && text.toLowerCase() === 'from';
-  });
-  const columns = tokens.slice(select + 1, from);
-  if (from === -1 || columns.some(([kind]) => kind === 'd')) return tokens;
-  let length = 0;
-  const shown = columns.filter(([, text]) => (length += text.length) <= COLUMNS_LENGTH);
-  if (shown.length === columns.length) return tokens;
-  return [...tokens.slice(0, select + 1), ...shown, ['', '… '], ...tokens.slice(from)];
+    if (text === ')' && --depth < 0) return at;
+    if (depth === 0 && ends(text)) return at;
+  }
+  return -1;
+}
+
+/** Parts with placeholders stay, because values are placed by their order. */
+function without(tokens: readonly SqlToken[], part: Part): readonly SqlToken[] {
+  const left: SqlToken[] = [];
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at] ?? ['', ''];
+    left.push(token);
+    if (!part.starts(token[1], tokens, at)) continue;
+    const end = endOfPart(tokens, at + 1, part);
+    const inside = tokens.slice(at + 1, end);
+    if (end === -1 || inside.some(([kind, text]) => kind === 'd' && PLACEHOLDER.test(text))) continue;
+    let length = 0;
+    const shown = inside.filter(([, text]) => (length += text.length) <= part.shown);
+    if (shown.length === inside.length) continue;
+    left.push(...shown, ['', ' '], ['', '… ']);
+    at = end - 1;
+  }
+  return left;
+}
+
+function isTooLong(tokens: readonly SqlToken[]): boolean {
+  return tokens.reduce((length, [, text]) => length + text.length, 0) > LINE_LENGTH;
 }
 
 /** The statement in a line, without comments and the quotes that Knex puts around every name. */
 export function oneLine(sql: string, system: string | undefined): SqlToken[] {
+  let whole: readonly SqlToken[] = sqlTokens(sql.slice(0, MOST_READ), system);
+  // It may end in the middle of one.
+  if (sql.length > MOST_READ) whole = whole.slice(0, -1);
+  for (const part of [COLUMNS, CONDITIONS, JOINS]) if (isTooLong(whole)) whole = without(whole, part);
   const tokens: SqlToken[] = [];
   let length = 0;
-  const whole = sqlTokens(sql.slice(0, LINE_LENGTH * 4), system);
-  for (const [kind, part] of sql.length > LINE_LENGTH ? withoutColumns(whole) : whole) {
+  for (const [kind, part] of whole) {
     if (kind === 'c') continue;
     const isSpace = part.trim() === '';
     if (isSpace && (tokens.length === 0 || tokens.at(-1)?.[1] === ' ')) continue;

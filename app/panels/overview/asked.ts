@@ -32,6 +32,7 @@ const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
 const LONGEST_LOCALS = 600;
 const LONGEST_FOUND = 320;
+const LONGEST_COMMON = 160;
 /** Milliseconds within which steps start together. */
 const TOGETHER_MS = 1;
 const WORDS: Readonly<Record<string, string>> = {
@@ -74,15 +75,32 @@ function queryLine(row: Row, namesOf: () => readonly string[], changed: Readonly
   );
 }
 
-function foundTokens(found: Json | undefined, left = 0): CodeToken[] {
+function foundTokens(
+  found: Json | undefined,
+  { left = 0, common = {} }: { left?: number; common?: Record<string, Json> } = {},
+): CodeToken[] {
   if (found === undefined) return [];
   const json = typeof found === 'string' ? parseBeginning(found) : undefined;
+  const each: CodeToken[] =
+    Object.keys(common).length === 0
+      ? []
+      : [['c', ', each with '], ...valueLine(common, { longest: LONGEST_COMMON })];
   const more: CodeToken[] = left > 0 ? [['c', ` and ${count(left, 'more row')}`]] : [];
-  return [['c', ' → '], ...valueLine(json?.value ?? found, { longest: LONGEST_FOUND }), ...more];
+  return [['c', ' → '], ...valueLine(json?.value ?? found, { longest: LONGEST_FOUND }), ...each, ...more];
 }
 
 function isTooLong(found: Json): boolean {
   return textOf(valueLine(found, { longest: LONGEST_FOUND })).endsWith('…');
+}
+
+/** Rows of a join repeat the columns of one side: those come once, after the others. */
+function commonIn(found: readonly Record<string, Json>[]): Record<string, Json> {
+  const [first = {}, ...others] = found;
+  const isSame = (name: string, value: Json): boolean =>
+    others.every((row) => JSON.stringify(row[name]) === JSON.stringify(value));
+  const common =
+    others.length === 0 ? [] : Object.entries(first).filter(([name, value]) => isSame(name, value));
+  return common.length === Object.keys(first).length ? {} : Object.fromEntries(common);
 }
 
 /** Whole rows, as many as fit. */
@@ -91,9 +109,13 @@ function rowsTokens(query: DatabaseQuery): CodeToken[] {
   const { rows } = query;
   const [first] = found;
   if (rows === 1 || first === undefined) return foundTokens(first);
-  let shown = found.length;
-  while (shown > 1 && isTooLong(found.slice(0, shown))) shown--;
-  return foundTokens(found.slice(0, shown), (rows ?? found.length) - shown);
+  const common = isTooLong(found) ? commonIn(found) : {};
+  const list = found.map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => !Object.hasOwn(common, name))),
+  );
+  let shown = list.length;
+  while (shown > 1 && isTooLong(list.slice(0, shown))) shown--;
+  return foundTokens(list.slice(0, shown), { left: (rows ?? list.length) - shown, common });
 }
 
 function queryStep(

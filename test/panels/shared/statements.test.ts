@@ -42,6 +42,20 @@ describe('statements of MySQL', () => {
     );
     expect(line(`select ?, ${columns} ${where}`)).to.not.contain('between');
     expect(line(`select a ${where}`)).to.equal(`select a ${where}`);
+    const joins = ['teams', 'owners', 'places'].map((table) => `left outer join ${table} as some_${table} on some_${table}.id = v.${table}_id`).join(' '); // prettier-ignore
+    const joined = `from visits v ${joins} where v.id = 7 order by v.at limit 5`;
+    expect(line(`select a ${joined}`)).to.match(
+      /^select a from visits v left outer join teams as some_teams on … .*on … where v\.id = 7 order by v\.at limit 5$/,
+    );
+    const many = Array.from({ length: 5 }, () => joins).join(' ');
+    const nested = `select ${columns} from visits v where v.at > 4 limit 5`;
+    expect(line(`select ${columns} from (${nested}) v ${many} order by v.at`)).to.match(
+      /… from \(select .* … from visits v where v\.at > 4 limit 5\) v … order by v\.at$/,
+    );
+    const long = `select a from visits where b = 1 ${'and c = 2 '.repeat(500)}`;
+    expect(line(`${long}and "d" = 3`))
+      .to.match(/… ?$/)
+      .and.not.contain('"');
   });
 
   it('have values in single and double quotes, with backslashes', () => {
