@@ -5,7 +5,7 @@
  */
 import { types } from 'node:util';
 import type { Json } from '../json.ts';
-import { field, has, hasPrototype, isError, makerOf } from './safe-read.ts';
+import { field, has, hasPrototype, isError, isObject, makerOf } from './safe-read.ts';
 import { readWebObject } from './web-objects.ts';
 
 export interface PlainLimits {
@@ -116,6 +116,20 @@ function errorEntries(error: object, stackOf: PlainLimits['stackOf']): [string, 
   }
   if (stackOf !== undefined) named.push(['stack', stackOf(error)]);
   return named;
+}
+
+/** Where models of Sequelize and documents of Mongoose hold the values of their row, and a mark of their own. */
+const ROWS = [
+  ['dataValues', '_previousDataValues'],
+  ['_doc', '$__'],
+] as const;
+
+function rowOf(value: object): object {
+  for (const [name, mark] of ROWS) {
+    const held: unknown = Object.getOwnPropertyDescriptor(value, name)?.value;
+    if (isObject(held) && !types.isProxy(held) && Object.hasOwn(value, mark)) return held;
+  }
+  return value;
 }
 
 interface Entries {
@@ -292,7 +306,7 @@ class Walk {
   #writeEntries(pending: Pending, web: [string, unknown][] | undefined): Json {
     const { value } = pending;
     if (Array.isArray(value)) return this.#writeList(pending, value, value.length);
-    const { kept, more } = web === undefined ? entries(value, this.#limits) : { kept: web, more: 0 };
+    const { kept, more } = web === undefined ? entries(rowOf(value), this.#limits) : { kept: web, more: 0 };
     this.isExact &&= isOfOwnProperties(value, kept) && web === undefined && more === 0;
     if (types.isSet(value)) {
       const items = kept.map(([, item]) => item);
