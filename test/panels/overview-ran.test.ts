@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { ranOf } from '../../app/panels/overview/ran.ts';
+import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { layer } from '../support/observed-samples.ts';
 
@@ -28,6 +29,25 @@ describe('the layers that the overview names', () => {
       'express.urlencoded',
     );
     expect(ranOf(profile('application/x-other', 2)).parser?.name).to.equal('express.urlencoded');
+  });
+
+  it('are what is mounted below a path and responds to all of it, and no package as a line', () => {
+    const layers = [
+      layer({ name: 'jsonParser', startMs: 0.1, nextMs: 0.4 }),
+      layer({ name: '<anonymous>', pattern: '/trpc', source: 'src/server.ts:15', startMs: 1, nextMs: null, outcome: 'running' }), // prettier-ignore
+    ];
+    const routing = { layers, route: { pattern: '/trpc' } };
+    const ran = (kept: object, route: string | null) =>
+      ranOf({ method: 'POST', route, panels: { routing: { data: kept }, request: { data: {} } } } as unknown as Profile); // prettier-ignore
+    const { handler, before } = ran(routing, '/trpc · parts.delivery');
+    expect(handler).to.include({ name: 'POST /trpc', isHandler: true, place: 'src/server.ts:15' });
+    expect(before).to.deep.equal(['jsonParser']);
+    const [span, mounted] = createRoutingPanel().recorded?.spans?.(routing as never, { endMs: 9, profile: { child: null } } as never) ?? []; // prettier-ignore
+    expect([span?.kind, mounted?.kind]).to.deep.equal(['middleware', 'app']);
+    const refused = ran({ layers, route: null }, null);
+    expect([refused.handler, refused.answered?.name]).to.deep.equal([null, 'middleware /trpc']);
+    const packaged = { layers: [layer({ name: 'Orders.find', kind: 'handler', source: '@nestjs/core', startMs: 1, nextMs: null })] }; // prettier-ignore
+    expect(ran(packaged, '/orders').handler?.place).to.equal(null);
   });
 
   it('are the handler that responded, not what ran after it had called next()', () => {

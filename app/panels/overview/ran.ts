@@ -1,7 +1,7 @@
 /** The layers that the overview names: who read the body, who handled the request, who answered it. */
 import type { Profile } from '../../profiler/profile.ts';
 import { layerName } from '../shared/header-authors.ts';
-import { headersAtMsOf, layersOf } from '../shared/kept-panels.ts';
+import { headersAtMsOf, layersOf, mountedHandlerOf } from '../shared/kept-panels.ts';
 import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
 import type { Tone } from '../../profiler/read/rows.ts';
 import { dataOf } from '../shared/panel-data.ts';
@@ -47,14 +47,20 @@ function isNamed({ name }: RanLayer): boolean {
   return name !== '' && name !== '<anonymous>';
 }
 
-function namedLayer(layer: RanLayer | undefined): NamedLayer | null {
+/** Of a package, the name is no line of the application. */
+const FILE = /\.[cm]?[jt]sx?(?::\d+)?$/;
+
+function namedLayer(
+  layer: RanLayer | undefined,
+  { asked, mounted }: { asked: string; mounted: RanLayer | undefined },
+): NamedLayer | null {
   if (layer === undefined) return null;
   const { name, kind, method, pattern, source, startMs, nextMs, outcome } = layer;
-  const isHandler = kind === 'handler';
+  const isHandler = kind === 'handler' || layer === mounted;
   return {
-    name: isHandler ? `${method ?? 'ALL'} ${pattern}` : layerName(layer),
+    name: isHandler ? `${method ?? (kind === 'handler' ? 'ALL' : asked)} ${pattern}` : layerName(layer),
     handler: isNamed(layer) ? name : null,
-    place: source,
+    place: FILE.test(source ?? '') ? source : null,
     startMs,
     endMs: nextMs === null ? null : startMs + nextMs,
     isHandler,
@@ -77,13 +83,16 @@ export function ranOf(profile: Profile): Ran {
   const parsers = layers.filter(({ name }) => Object.hasOwn(PARSERS, name));
   const parser =
     parsers.find(({ name }) => PARSERS[name]?.types.test(body?.contentType ?? '')) ?? parsers.at(-1);
-  const handler = profile.route === null ? undefined : layers.findLast(({ kind }) => kind === 'handler');
-  const read = namedLayer(parser);
+  const mounted = mountedHandlerOf(profile);
+  const handler =
+    profile.route === null ? undefined : (layers.findLast(({ kind }) => kind === 'handler') ?? mounted);
+  const named = (layer: RanLayer | undefined) => namedLayer(layer, { asked: profile.method, mounted });
+  const read = named(parser);
   return {
     before: middlewareBefore(layers, handler),
     parser: read === null ? null : { ...read, name: PARSERS[parser?.name ?? '']?.by ?? read.name },
-    handler: namedLayer(handler),
-    answered: namedLayer(lastRunning(layers, headersAtMsOf(profile))),
+    handler: named(handler),
+    answered: named(lastRunning(layers, headersAtMsOf(profile))),
   };
 }
 

@@ -12,7 +12,7 @@ import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
 import { buildTrace } from './trace.ts';
 import { headersAtMsOf, headersByLayer } from '../shared/kept-panels.ts';
-import { ranLayer, type RanLayer } from '../shared/ran-layers.ts';
+import { mountedHandler, ranLayer, type RanLayer } from '../shared/ran-layers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { type SpanDraft, shorten } from '../../profiler/read/span.ts';
 
@@ -42,12 +42,13 @@ function isErrorPage({ kind, name }: RanLayer, child: string | null): boolean {
 /** In the order of the layers, each inside its router. `child`: token of the request's error page. */
 function layerSpans(
   ran: readonly RanLayer[],
-  { totalMs, child }: { totalMs: number; child: string | null },
+  { totalMs, child, route }: { totalMs: number; child: string | null; route: KeptRouting['route'] },
 ): SpanDraft[] {
   const layers = ran.filter((layer) => !isErrorPage(layer, child));
   const ends = layers.map((layer) => lastsUntil(layer, totalMs));
   const open: (SpanDraft | null)[] = [];
   const thrower = throwerOf(layers);
+  const mounted = mountedHandler(layers, route);
   return layers.map((layer, index): SpanDraft => {
     const { kind, startMs, durationMs, depth } = layer;
     let end = ends[index] ?? startMs;
@@ -56,7 +57,7 @@ function layerSpans(
         end = Math.max(end, ends[inner] ?? 0);
     }
     const span: SpanDraft = {
-      kind: kind === 'handler' || kind === 'error' ? 'app' : 'middleware',
+      kind: kind === 'handler' || kind === 'error' || layer === mounted ? 'app' : 'middleware',
       label: shorten(labelOf(layer), 200),
       startMs,
       durationMs: end - startMs,
@@ -211,7 +212,8 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
         what: 'No middleware or route ran for this request.',
         why: 'The response was sent, or the request was refused, before Express began to route it.',
       },
-      spans: ({ layers }, { endMs, profile: { child } }) => layerSpans(layers, { totalMs: endMs, child }),
+      spans: ({ layers, route }, { endMs, profile: { child } }) =>
+        layerSpans(layers, { totalMs: endMs, child, route }),
       shared(context) {
         const table = context.last('routing')?.table ?? null;
         return table === null ? null : sharedOf(table);

@@ -17,7 +17,7 @@ function figuresOf({ route, ran, matchedMs, routes, routesDropped }: RoutingData
     { label: 'Route', value: route === null ? 'none' : `${route.method} ${route.pattern}` },
     { label: 'Handler', value: route?.handler ?? null },
     { label: 'Defined at', value: route?.source ?? null, isPlace: true },
-    { label: 'Middleware run', value: ran },
+    { label: 'Middleware and handlers run', value: ran },
     { label: 'Matched after', value: matchedMs, unit: 'ms' },
     { label: 'Routes', value: routes === null ? null : routes.length + routesDropped },
   ];

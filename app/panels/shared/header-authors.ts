@@ -164,6 +164,7 @@ function otherOf(name: string): string | undefined {
 
 export function layerName({ name, kind, method, pattern }: RanLayer): string {
   if (name !== '' && name !== '<anonymous>') return name;
+  if (kind === 'middleware' && pattern !== '/') return `middleware ${pattern}`;
   return kind === 'handler'
     ? `${method ?? 'ALL'} ${pattern}`
     : `${kind === 'error' ? 'an error handler' : `a ${kind}`} without a name`;

@@ -3,7 +3,7 @@ import type { RecordReader } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
 import type { Kept } from './panel-data.ts';
-import type { RanLayer } from './ran-layers.ts';
+import { mountedHandler, type RanLayer } from './ran-layers.ts';
 
 /** Of a profile whose panels have not made theirs of it yet. */
 function stored<Name extends keyof Kept>({ panels }: Profile, name: Name): Kept[Name] | null {
@@ -12,6 +12,10 @@ function stored<Name extends keyof Kept>({ panels }: Profile, name: Name): Kept[
 
 export function layersOf(profile: Profile): readonly RanLayer[] {
   return stored(profile, 'routing')?.layers ?? [];
+}
+
+export function mountedHandlerOf(profile: Profile): RanLayer | undefined {
+  return mountedHandler(layersOf(profile), stored(profile, 'routing')?.route ?? null);
 }
 
 export function headersAtMsOf(profile: Profile): number | null {

@@ -24,3 +24,16 @@ export function lastRunning(
     ? running
     : (running ?? before.at(-1));
 }
+
+/** What is mounted below a path and responds to all of it, such as a server of GraphQL: a handler, though Express calls it a middleware. */
+export function mountedHandler(
+  layers: readonly RanLayer[],
+  route: { pattern: string } | null,
+): RanLayer | undefined {
+  if (route === null || route.pattern === '/' || layers.some(({ kind }) => kind === 'handler'))
+    return undefined;
+  return layers.findLast(
+    ({ kind, outcome, pattern }) =>
+      kind === 'middleware' && outcome === 'running' && pattern === route.pattern,
+  );
+}
