@@ -354,25 +354,15 @@ export function createProfiles(options: {
             : await histogramOf(store.rows(histogram.from), histogram).catch(() => null),
       };
     },
-    async clear() {
-      try {
-        return await store.clear();
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
+    clear: () => store.clear(),
     async summarize(query) {
       labels.noteReader();
-      try {
-        const { from, until, group } = query;
-        const { route, method = '' } = group ?? {};
-        const filters = { from, until, route: route ?? undefined, method: method || undefined };
-        const isLabelled = await labels.labelMatches(filters);
-        const summaries = await summarizeRows(store.rows(from), query);
-        return { ...summaries, notice: isLabelled ? null : NOT_LABELLED };
-      } catch (error) {
-        throw unavailable(error);
-      }
+      const { from, until, group } = query;
+      const { route, method = '' } = group ?? {};
+      const filters = { from, until, route: route ?? undefined, method: method || undefined };
+      const isLabelled = await labels.labelMatches(filters);
+      const summaries = await summarizeRows(store.rows(from), query);
+      return { ...summaries, notice: isLabelled ? null : NOT_LABELLED };
     },
     async routePercentiles({ kind, token, route, method, startedAt }) {
       if (kind !== 'request' || route === null) return null;
@@ -398,11 +388,7 @@ export function createProfiles(options: {
     async amend(token, name, value) {
       // A request that has just ended is in the store in a moment.
       if (recorder.running(token)?.ended === true) await sleep(SOON_STORED);
-      try {
-        return await store.amend(token, name, JSON.stringify(value ?? null));
-      } catch (error) {
-        throw unavailable(error);
-      }
+      return store.amend(token, name, JSON.stringify(value ?? null));
     },
     report(token, facts) {
       const done = reporting.then(() => addReport(token, facts));
@@ -411,14 +397,8 @@ export function createProfiles(options: {
     },
     async keep(token, yes) {
       if (recorder.running(token)?.ended === true) await sleep(SOON_STORED);
-      try {
-        return await store.keep(token, yes);
-      } catch (error) {
-        throw unavailable(error);
-      }
+      return store.keep(token, yes);
     },
-    stored: (row) => {
-      labels.stored(row);
-    },
+    stored: labels.stored,
   };
 }

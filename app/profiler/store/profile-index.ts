@@ -1,5 +1,5 @@
 /**
- * The columns beside a stored document: what lists show, filter and sort by. A new column is a row of COLUMNS, its line in `indexOf`, and
+ * The columns beside a stored document: what lists show, filter and sort by. A new column is a line of `indexOf`, a row of COLUMNS, and
  * a migration; it needs a cell in views/partials/request-row.ejs only if it looks special.
  */
 import { errorText } from '../error-text.ts';
@@ -21,7 +21,7 @@ export interface FindingMark {
   severity: Severity;
 }
 
-/** Where a column's value comes from. Take text from `document`, `navigationHints` and `facts` only: facts of the context are not masked. */
+/** Where the values come from. Take text from `document`, `navigationHints` and `facts` only: facts of the context are not masked. */
 export interface IndexSource {
   document: ProfileDocument;
   /** null: nobody has asked for them yet. */
@@ -35,15 +35,17 @@ export interface IndexSource {
 }
 
 /** Types of the database by values: `marks` are lines of text. */
-type Stored =
-  | { type: 'text'; of: (source: IndexSource) => string | null }
-  | { type: 'integer' | 'bigint' | 'double'; of: (source: IndexSource) => number | null }
-  | { type: 'marks'; of: (source: IndexSource) => readonly FindingMark[] };
+type TypeOf<Value> = Value extends readonly FindingMark[]
+  ? 'marks'
+  : Value extends string | null
+    ? 'text'
+    : 'integer' | 'bigint' | 'double';
 
-export type Column = Stored & {
+export interface Column {
   column: string;
+  type: 'text' | 'integer' | 'bigint' | 'double' | 'marks';
   list?: ListCell;
-};
+}
 
 /** The list shows the columns in the order of COLUMNS. */
 export interface ListCell {
@@ -90,133 +92,123 @@ function blockedMsOf({ panels }: ProfileDocument): number | null {
   return kept ? (kept.blocks ?? []).reduce((sum, { durationMs }) => sum + durationMs, 0) : null;
 }
 
+/** Written out, because V8 turns an object that is filled by name into a dictionary, which each reader pays for. */
+export function indexOf({ document, findings, queries, navigationHints, facts, requestId }: IndexSource) {
+  const { request } = document.panels;
+  return {
+    status: document.status ?? null,
+    method: cutText(document.method, 64),
+    url: cutText(document.url),
+    route: cutText(document.route ?? null),
+    durationMs: document.durationMs ?? null,
+    queries,
+    startedAt: document.startedAt,
+    process: document.process.slice(0, 200),
+    token: document.token,
+    kind: document.kind,
+    state: document.state,
+    parent: document.parent ?? null,
+    child: document.child ?? null,
+    origin: cutText(document.origin ?? null),
+    clientAddress: document.clientAddress.slice(0, 64),
+    /** Name and message of what was thrown; null if nothing was. */
+    error: textOfError(document.error),
+    findings: findings?.length ?? null,
+    mark: findings?.[0]?.label ?? null,
+    marks: marksOf(findings ?? []),
+    location: navigationHints?.location ?? null,
+    referrer: navigationHints?.referrer ?? null,
+    dest: navigationHints?.dest ?? null,
+    /** How a request ended that did not finish; null: it finished. */
+    outcome: document.outcome ?? null,
+    /** As received; null if it was made up. */
+    requestId: cutText(requestId ?? null, 200),
+    /** Of a summary only, as the handler below. */
+    contentType: cutText(facts?.contentType ?? null, 200),
+    /** Length of the response's body, or of a summary as announced; null if there was none. */
+    responseBytes:
+      (request?.data as KeptResponse | null | undefined)?.response?.bytes ?? facts?.bytes ?? null,
+    /** Name of the route's handler, and where it was registered. */
+    handler: cutText(facts?.handler ?? null),
+    handlerPlace: cutText(facts?.source ?? null),
+    /** How long the event loop was blocked during the request; null if that was not watched. */
+    blockedMs: blockedMsOf(document),
+    /** Name of the release that responded; null if it is unknown. */
+    release: document.release ?? null,
+    summary: document.summary ?? null,
+    /** 32 hexadecimal digits; null if it is not part of a trace. */
+    traceId: document.trace?.traceId ?? null,
+    /** The caller's span (trace-context.ts); null if the trace begins with it. */
+    callerSpan: document.trace?.parentId ?? null,
+    /** Length of the document in bytes, known once it is queued; 0: a summary, which has none. */
+    bytes: 0,
+  };
+}
+
+export type ProfileIndex = ReturnType<typeof indexOf>;
+
 const COLUMNS = {
   status: {
     column: 'status',
     type: 'integer',
-    of: ({ document }) => document.status ?? null,
     list: { heading: 'Status', css: 'c-st', helper: 'status', sort: 'status' },
   },
   method: {
     column: 'method',
     type: 'text',
-    of: ({ document }) => cutText(document.method, 64),
     list: { heading: 'Method', css: 'c-me', helper: 'method', sort: 'method' },
   },
-  url: {
-    column: 'url',
-    type: 'text',
-    of: ({ document }) => cutText(document.url),
-    list: { heading: 'URL', css: 'url', sort: 'url' },
-  },
-  route: {
-    column: 'route',
-    type: 'text',
-    of: ({ document }) => cutText(document.route ?? null),
-    list: { heading: 'Route', css: 'c-rt', sort: 'route' },
-  },
+  url: { column: 'url', type: 'text', list: { heading: 'URL', css: 'url', sort: 'url' } },
+  route: { column: 'route', type: 'text', list: { heading: 'Route', css: 'c-rt', sort: 'route' } },
   durationMs: {
     column: 'duration_ms',
     type: 'double',
-    of: ({ document }) => document.durationMs ?? null,
     list: { heading: 'Time', css: 'c-du', numeric: true, sort: 'time' },
   },
   queries: {
     column: 'queries',
     type: 'integer',
-    of: ({ queries }) => queries,
     list: { heading: 'Queries', css: 'c-qu', numeric: true, helper: 'count', sort: 'queries' },
   },
   startedAt: {
     column: 'started_at',
     type: 'bigint',
-    of: ({ document }) => document.startedAt,
     list: { heading: 'At', css: 'c-at', numeric: true, helper: 'clock', sort: 'at' },
   },
   process: {
     column: 'process',
     type: 'text',
-    of: ({ document }) => document.process.slice(0, 200),
     list: { heading: 'Process', css: 'c-pr', look: 'quiet', helper: 'foreign', sort: 'process' },
   },
-  token: {
-    column: 'token',
-    type: 'text',
-    of: ({ document }) => document.token,
-    list: { heading: 'Token', css: 'c-to', look: 'mono' },
-  },
-  kind: { column: 'kind', type: 'text', of: ({ document }) => document.kind },
-  state: { column: 'state', type: 'text', of: ({ document }) => document.state },
-  parent: { column: 'parent', type: 'text', of: ({ document }) => document.parent ?? null },
-  child: { column: 'child', type: 'text', of: ({ document }) => document.child ?? null },
-  origin: {
-    column: 'origin',
-    type: 'text',
-    of: ({ document }) => cutText(document.origin ?? null),
-  },
-  clientAddress: {
-    column: 'client_address',
-    type: 'text',
-    of: ({ document }) => document.clientAddress.slice(0, 64),
-  },
-  /** Name and message of what was thrown; null if nothing was. */
-  error: { column: 'error', type: 'text', of: ({ document }) => textOfError(document.error) },
-  findings: { column: 'findings', type: 'integer', of: ({ findings }) => findings?.length ?? null },
-  mark: { column: 'mark', type: 'text', of: ({ findings }) => findings?.[0]?.label ?? null },
-  marks: { column: 'marks', type: 'marks', of: ({ findings }) => marksOf(findings ?? []) },
-  location: {
-    column: 'location',
-    type: 'text',
-    of: ({ navigationHints }) => navigationHints?.location ?? null,
-  },
-  referrer: {
-    column: 'referrer',
-    type: 'text',
-    of: ({ navigationHints }) => navigationHints?.referrer ?? null,
-  },
-  dest: { column: 'dest', type: 'text', of: ({ navigationHints }) => navigationHints?.dest ?? null },
-  /** How a request ended that did not finish; null: it finished. */
-  outcome: { column: 'outcome', type: 'text', of: ({ document }) => document.outcome ?? null },
-  /** As received; null if it was made up. */
-  requestId: {
-    column: 'request_id',
-    type: 'text',
-    of: ({ requestId }) => cutText(requestId ?? null, 200),
-  },
-  /** Of a summary only, as the handler below. */
-  contentType: {
-    column: 'content_type',
-    type: 'text',
-    of: ({ facts }) => cutText(facts?.contentType ?? null, 200),
-  },
-  /** Length of the response's body, or of a summary as announced; null if there was none. */
-  responseBytes: {
-    column: 'response_bytes',
-    type: 'bigint',
-    of: ({ document, facts }) =>
-      (document.panels.request?.data as KeptResponse | null | undefined)?.response?.bytes ??
-      facts?.bytes ??
-      null,
-  },
-  /** Name of the route's handler, and where it was registered. */
-  handler: { column: 'handler', type: 'text', of: ({ facts }) => cutText(facts?.handler ?? null) },
-  handlerPlace: { column: 'handler_place', type: 'text', of: ({ facts }) => cutText(facts?.source ?? null) },
-  /** How long the event loop was blocked during the request; null if that was not watched. */
-  blockedMs: { column: 'blocked_ms', type: 'double', of: ({ document }) => blockedMsOf(document) },
-  /** Name of the release that responded; null if it is unknown. */
-  release: { column: 'release', type: 'text', of: ({ document }) => document.release ?? null },
-  summary: { column: 'summary', type: 'text', of: ({ document }) => document.summary ?? null },
-  /** 32 hexadecimal digits; null if it is not part of a trace. */
-  traceId: { column: 'trace_id', type: 'text', of: ({ document }) => document.trace?.traceId ?? null },
-  /** The caller's span (trace-context.ts); null if the trace begins with it. */
-  callerSpan: { column: 'caller_span', type: 'text', of: ({ document }) => document.trace?.parentId ?? null },
-  /** Length of the document in bytes, known once it is queued; 0: a summary, which has none. */
-  bytes: { column: 'bytes', type: 'integer', of: () => 0 },
-} satisfies Record<string, Column>;
+  token: { column: 'token', type: 'text', list: { heading: 'Token', css: 'c-to', look: 'mono' } },
+  kind: { column: 'kind', type: 'text' },
+  state: { column: 'state', type: 'text' },
+  parent: { column: 'parent', type: 'text' },
+  child: { column: 'child', type: 'text' },
+  origin: { column: 'origin', type: 'text' },
+  clientAddress: { column: 'client_address', type: 'text' },
+  error: { column: 'error', type: 'text' },
+  findings: { column: 'findings', type: 'integer' },
+  mark: { column: 'mark', type: 'text' },
+  marks: { column: 'marks', type: 'marks' },
+  location: { column: 'location', type: 'text' },
+  referrer: { column: 'referrer', type: 'text' },
+  dest: { column: 'dest', type: 'text' },
+  outcome: { column: 'outcome', type: 'text' },
+  requestId: { column: 'request_id', type: 'text' },
+  contentType: { column: 'content_type', type: 'text' },
+  responseBytes: { column: 'response_bytes', type: 'bigint' },
+  handler: { column: 'handler', type: 'text' },
+  handlerPlace: { column: 'handler_place', type: 'text' },
+  blockedMs: { column: 'blocked_ms', type: 'double' },
+  release: { column: 'release', type: 'text' },
+  summary: { column: 'summary', type: 'text' },
+  traceId: { column: 'trace_id', type: 'text' },
+  callerSpan: { column: 'caller_span', type: 'text' },
+  bytes: { column: 'bytes', type: 'integer' },
+} satisfies { [Name in keyof ProfileIndex]: Column & { type: TypeOf<ProfileIndex[Name]> } };
 
 type Columns = typeof COLUMNS;
-
-export type ProfileIndex = { -readonly [Name in keyof Columns]: ReturnType<Columns[Name]['of']> };
 
 /** The columns that the list can be sorted by. */
 export type SortColumn = {
@@ -237,44 +229,4 @@ export const SORTS: Readonly<Record<string, SortColumn>> = Object.fromEntries(
 
 export function labelsOf(findings: readonly Finding[]): Pick<ProfileIndex, 'findings' | 'mark' | 'marks'> {
   return { findings: findings.length, mark: findings[0]?.label ?? null, marks: marksOf(findings) };
-}
-
-/** Written out, because V8 turns an object that is filled by name into a dictionary, which each reader pays for. */
-export function indexOf(source: IndexSource): ProfileIndex {
-  return {
-    status: COLUMNS.status.of(source),
-    method: COLUMNS.method.of(source),
-    url: COLUMNS.url.of(source),
-    route: COLUMNS.route.of(source),
-    durationMs: COLUMNS.durationMs.of(source),
-    queries: COLUMNS.queries.of(source),
-    startedAt: COLUMNS.startedAt.of(source),
-    process: COLUMNS.process.of(source),
-    token: COLUMNS.token.of(source),
-    kind: COLUMNS.kind.of(source),
-    state: COLUMNS.state.of(source),
-    parent: COLUMNS.parent.of(source),
-    child: COLUMNS.child.of(source),
-    origin: COLUMNS.origin.of(source),
-    clientAddress: COLUMNS.clientAddress.of(source),
-    error: COLUMNS.error.of(source),
-    findings: COLUMNS.findings.of(source),
-    mark: COLUMNS.mark.of(source),
-    marks: COLUMNS.marks.of(source),
-    location: COLUMNS.location.of(source),
-    referrer: COLUMNS.referrer.of(source),
-    dest: COLUMNS.dest.of(source),
-    outcome: COLUMNS.outcome.of(source),
-    requestId: COLUMNS.requestId.of(source),
-    contentType: COLUMNS.contentType.of(source),
-    responseBytes: COLUMNS.responseBytes.of(source),
-    handler: COLUMNS.handler.of(source),
-    handlerPlace: COLUMNS.handlerPlace.of(source),
-    blockedMs: COLUMNS.blockedMs.of(source),
-    release: COLUMNS.release.of(source),
-    summary: COLUMNS.summary.of(source),
-    traceId: COLUMNS.traceId.of(source),
-    callerSpan: COLUMNS.callerSpan.of(source),
-    bytes: COLUMNS.bytes.of(),
-  };
 }

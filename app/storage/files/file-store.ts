@@ -53,6 +53,15 @@ const ROWS_AT_ONCE = 5000;
 const SETTING_NAME = /^[\w.-]{1,100}$/;
 const TOKEN = /^[0-9a-f]{6}$/;
 
+/** Rejects as a store does if the disk fails. */
+async function reported<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
 export function createFileStore(options: FileStoreOptions): Store {
   const { disk, guard, showsAll = false, warn, project } = options;
   const index = createSegmentIndex({
@@ -242,33 +251,24 @@ export function createFileStore(options: FileStoreOptions): Store {
       }
     },
     async amend(token, name, json) {
-      const found = await foundOf(token).catch((error: unknown) => Promise.reject(unavailable(error)));
+      const found = await reported(() => foundOf(token));
       if (found === undefined) return false;
       const place = { from: 0, size: 0, sum: 0 };
       writer.put({ type: 'fact', at: writer.now(), token, name, ...place }, found.segment.kind, json);
       return true;
     },
-    async read(token) {
-      try {
+    read: (token) =>
+      reported(async () => {
         if (TOKEN.test(token)) await refresh();
         const found = index.get(token);
         const text = found === undefined ? null : await textOf(found.text);
         if (found === undefined || text === null) return null;
         const amendments = await amendmentsOf(found);
         return { row: { ...rowOf(found) }, text, amendments, pinned: index.isPinned(token) };
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
-    async find(query, findText) {
-      try {
-        return await find(query, findText);
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
+      }),
+    find: (query, findText) => reported(() => find(query, findText)),
     async *rows(since) {
-      await refresh().catch((error: unknown) => Promise.reject(unavailable(error)));
+      await reported(refresh);
       const all = index.all();
       let from = 0;
       while (from < all.length) {
@@ -289,27 +289,20 @@ export function createFileStore(options: FileStoreOptions): Store {
       if (showsAll) index.add(found.segment, entry);
       else writer.put(entry, found.segment.kind);
     },
-    async keep(token, yes) {
-      try {
+    keep: (token, yes) =>
+      reported(async () => {
         if ((await foundOf(token)) === undefined) return false;
         if (yes) await disk.writeText(PIN + token, '', false);
         else await disk.remove(PIN + token);
         index.pin(token, yes);
         return true;
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
-    async purge(given) {
+      }),
+    purge(given) {
       limits = given;
-      try {
-        return await deleter.purge(given);
-      } catch (error) {
-        throw unavailable(error);
-      }
+      return reported(() => deleter.purge(given));
     },
-    async clear() {
-      try {
+    clear: () =>
+      reported(async () => {
         await refresh();
         const before = index.all().length;
         const until = writer.now();
@@ -319,20 +312,15 @@ export function createFileStore(options: FileStoreOptions): Store {
         await writer.rotate();
         await deleter.deleteCleared();
         return before - index.all().length;
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
+      }),
     async setting(name, value, { onlyIfAbsent = false } = {}) {
       if (!SETTING_NAME.test(name)) return null;
       const file = SETTING + name;
-      try {
+      return reported(async () => {
         if (value === null) await disk.remove(file);
         else if (value !== undefined && (await disk.writeText(file, value, onlyIfAbsent))) return value;
-        return await disk.readText(file);
-      } catch (error) {
-        throw unavailable(error);
-      }
+        return disk.readText(file);
+      });
     },
     async close(timeoutMs = 5000) {
       if (release !== null) clearTimeout(release);

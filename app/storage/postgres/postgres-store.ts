@@ -167,12 +167,16 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     return done;
   }
 
-  async function ask<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  async function explained<T>(work: Promise<T>): Promise<T> {
     try {
-      return await rejectAfter(run(work), replyTimeoutMs);
+      return await work;
     } catch (error) {
       throw explain(error, replyTimeoutMs);
     }
+  }
+
+  function ask<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return explained(rejectAfter(run(work), replyTimeoutMs));
   }
 
   const queue = createWriteQueue({
@@ -259,20 +263,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     },
     keep: (token, yes) =>
       changed(`update ${records} set pinned = $2 where token = $1`, [storable(token), yes]),
-    async purge(limits) {
-      try {
-        return await run((known) => purgeRecords(known, limits));
-      } catch (error) {
-        throw explain(error, replyTimeoutMs);
-      }
-    },
+    purge: (limits) => explained(run((known) => purgeRecords(known, limits))),
     async clear() {
       await flushed();
-      try {
-        return await run(clearRecords);
-      } catch (error) {
-        throw explain(error, replyTimeoutMs);
-      }
+      return explained(run(clearRecords));
     },
     async setting(name, value, { onlyIfAbsent = false } = {}) {
       return ask(async ({ pool }) => {
