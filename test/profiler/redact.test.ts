@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createRedactor } from '../../app/profiler/masking/redact.ts';
+import { argumentsOf } from '../../app/profiler/masking/redis-arguments.ts';
 
 const SECRET = 'correct horse+battery/staple';
 /** In a single text. */
@@ -393,6 +394,12 @@ describe('masking', () => {
       { property: 'password', value: 'planted-secret-1', constraints: {} },
       { key: 'api_key', value: 'planted-secret-1' },
       { Key: 'DB_PASSWORD', Value: 'planted-secret-1' },
+      { type: 'password', value: 'planted-secret-1', temporary: false },
+      { id: 'api_token', value: 'planted-secret-1' },
+      { field: 'password', newValue: 'planted-secret-1' },
+      { code: 'too_small', path: ['password'], input: 'planted-secret-1' },
+      { instancePath: '/password', data: 'planted-secret-1', message: 'is short' },
+      { path: '/password', value: 'planted-secret-1', message: 'Expected a string' },
     ];
     for (const row of rows) {
       const shown = Object.values(redactor.tree(row).value);
@@ -407,6 +414,58 @@ describe('masking', () => {
     expect(textOf([patch('/users/0/password')])).to.not.contain('hunter2');
     expect(textOf([patch('/users/0/name')])).to.contain('hunter2');
     expect(textOf([{ path: '/reset/password', value: 'hunter2hunter2' }])).to.contain('hunter2');
+  });
+
+  it('masks columns of CSV by the names in its first line', () => {
+    for (const separator of [',', ';', '\t']) {
+      const lines = [
+        ['email', '"password"', 'name'],
+        ['a@b.test', 'hunter2', 'Bob'],
+        ['c@d.test', '"hunter3"', ''],
+      ];
+      const shown = redactor.text(lines.map((line) => line.join(separator)).join('\r\n'));
+      expect(shown).to.include('a@b.test').and.include('Bob').and.not.include('hunter');
+    }
+    const prose = 'Dear Ann, your password\nis short, and old, and known';
+    expect(redactor.text(prose)).to.equal(prose);
+  });
+
+  it('masks a block of YAML below a secret name, and what follows it not', () => {
+    expect(redactor.text('token: |\n  hunter2\n  hunter3\nname: Bob\nsecret: >-\n    hunter4')).to.equal(
+      `token: |\n  ${MASK}\nname: Bob\nsecret: >-\n    ${MASK}`,
+    );
+  });
+
+  it('leaves types and functions of a statement readable', () => {
+    expect(redactor.text("select token::text from a where token::text = 'hunter2'")).to.equal(
+      `select token::text from a where token::text = '${MASK}'`,
+    );
+    expect(redactor.text("token = any('{hunter2,hunter3}')")).to.equal(`token = any('${MASK}')`);
+    expect(redactor.text("token not in ('a', E'hunter2') and b in ('c')")).to.equal(
+      `token not in ('${MASK}', E'${MASK}') and b in ('c')`,
+    );
+  });
+
+  it('masks the part of a link also where it is a parameter of its route', () => {
+    const code = '4f7Kq2mZ8wLx3nRt';
+    const shown = redactor.tree({ url: `/verify-email/${code}?a=1`, params: [{ name: 'id', value: code }] });
+    expect(shown.value).to.deep.equal({
+      url: `/verify-email/${FIRST}?a=1`,
+      params: [{ name: 'id', value: FIRST }],
+    });
+  });
+
+  it('names arguments of Redis after the field, the setting or the path that they are for', () => {
+    const secrets = [
+      ['XADD', 's', 'MAXLEN', '10', '*', 'user', 'bob', 'password', 'hunter2'],
+      ['SENTINEL', 'SET', 'm', 'auth-pass', 'hunter2'],
+      ['JSON.SET', 'u:1', '$.password', '"hunter2"'],
+    ];
+    for (const [command = '', ...args] of secrets) {
+      const shown = textOf(argumentsOf(command, args));
+      expect(shown, command).to.not.contain('hunter2');
+      if (command === 'XADD') expect(shown).to.contain('bob');
+    }
   });
 
   it('masks the hash of a user, and not that of a file', () => {

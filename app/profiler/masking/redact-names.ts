@@ -4,24 +4,27 @@ import { dropOldest } from '../drop-oldest.ts';
 const SECRET_WORDS = [
   'secret', 'secrets', 'token', 'tokens', 'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp',
   'ssn', 'cvv', 'cvv2', 'cvc', 'csc', 'csrf', 'xsrf', 'jwt', 'bearer', 'sid', 'sessid', 'pin', 'pwd', 'pw', 'iban', 'salt', 'mnemonic',
-  'oauth', 'hmac', 'kennwort', 'senha', 'contrasena',
+  'oauth', 'hmac', 'psk', 'cvn', 'kennwort', 'senha', 'contrasena', 'wachtwoord', 'losenord', 'salasana', 'heslo', 'haslo', 'parola', 'sifre',
 ]; // prettier-ignore
 /** Letters of a name in this order, whatever separates them. */
 const SECRET_JOINED = [
   'password', 'passwd', 'passwort', 'secret', 'privatekey', 'cardnumber', 'ccnumber', 'accountnumber', 'creditcard', 'securitycode',
   'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'phpsessid', 'samlresponse', 'clientassertion',
-  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol', 'securityanswer',
+  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol', 'securityanswer', 'seedphrase', 'recoveryphrase', 'motdepasse',
 ]; // prettier-ignore
 const SECRET_WHOLE = ['dpop'];
 /** Words that begin with `auth` or `pass`, but for `author`, `passed`, `passing`, `passage` and those like them. */
 const SECRET_BEGINNING = /^(?:auth(?:$|[^o]|ori[sz])|pass(?:$|[^aei]))/;
 /** Words that end with `key`, `keys` or a numbered one; others (`keyboard`) only look alike. */
 const SECRET_END = /keys?\d*$/;
+/** `keystorepass`, `userpw`. */
+const SECRET_ENDING = /\w{2}(?:pass|pwd|pw)\d*$/;
 const IS_KEY = /^keys?\d*$/;
 
 const INNOCENT = new Set([
   'authentic', 'authenticated', 'authorized', 'authorised', 'passport', 'passthrough', 'monkey', 'monkeys', 'donkey', 'turkey', 'hockey',
-  'jockey', 'whiskey', 'hotkey', 'hotkeys', 'publickey', 'pubkey', 'primarykey', 'foreignkey',
+  'jockey', 'whiskey', 'hotkey', 'hotkeys', 'publickey', 'pubkey', 'primarykey', 'foreignkey', 'bypass', 'compass', 'trespass', 'surpass',
+  'encompass', 'overpass', 'underpass', 'lowpass', 'highpass', 'bandpass',
 ]); // prettier-ignore
 const INNOCENT_BEFORE_KEY = new Set([
   'primary', 'foreign', 'public', 'sort', 'cache', 'partition', 'row', 'group', 'object', 'routing', 'idempotency', 'translation', 'message',
@@ -75,7 +78,7 @@ const LOOKED_AT = 200;
 const RANDOM_RUN = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12}/;
 
 /** Whether a value looks like something that a machine made: no blank, and 12 letters and digits in a row. */
-function looksRandom(value: string): boolean {
+export function looksRandom(value: string): boolean {
   return /^[\w+/=~.:-]+$/.test(value) && RANDOM_RUN.test(value.slice(0, LOOKED_AT));
 }
 
@@ -103,8 +106,9 @@ export function createNameRule(extra: readonly string[]) {
     if (PUBLIC_NAMES.has(joined)) return 'innocent';
     const isSecret = parts.some(
       (word, at) =>
-        (secretWords.has(word) && !(word === 'tokens' && INNOCENT_BEFORE_TOKENS.has(parts[at - 1] ?? ''))) ||
-        (SECRET_BEGINNING.test(word) && !INNOCENT.has(word)) ||
+        ((secretWords.has(word) || secretWords.has(word.replace(/\d+$/, ''))) &&
+          !(word === 'tokens' && INNOCENT_BEFORE_TOKENS.has(parts[at - 1] ?? ''))) ||
+        ((SECRET_BEGINNING.test(word) || SECRET_ENDING.test(word)) && !INNOCENT.has(word)) ||
         isSecretKey(parts, at),
     );
     if (isSecret || HOLDS_JOINED.test(joined) || SECRET_WHOLE.includes(joined)) return 'secret';

@@ -9,7 +9,7 @@ import { readQuoted, rewrite } from './redact-quoted.ts';
 import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
-  /\(([^()]{1,4000})\)\s{0,20}(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?\s{0,20}(?=\()/gi;
+  /\(([^()]{1,4000})\)\s{0,20}(?:(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?|=(?:\s{0,20}row)?)\s{0,20}(?=\()/gi;
 const BEFORE_VALUE = /[\sEN]*/iy;
 const BEFORE_ROW = /[\s,]*/y;
 
@@ -98,7 +98,66 @@ function maskAfterBlanks(text: string, { isSecretName, hide, mark }: TextMasking
   });
 }
 
-const LISTED_NAME = /["'`](-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`]\s{0,10},\s{0,10}(?=\\{0,16}["'`])/g;
+/** Columns of a condition that is no `=`, and the literals it has: `token in ('…', '…')`, `lower(token) like '…'`. */
+const CONDITION =
+  /\b([A-Za-z_][\w.]{1,60})["`]?\s{0,5}\)?\s{0,5}(?:::\s{0,5}\w{1,30}\s{0,5})?\)?\s{0,5}(?:<>|!=|[<>]=?|=|(?:not\s{1,5})?(?:i?like|in|between)\b|is\s{1,5}(?:not\s{1,5})?distinct\s{1,5}from\b)\s{0,5}(?:any\s{0,5})?(?:\(|array\[){0,2}\s{0,5}(?=[EN]?')/gi;
+const NEXT_LITERAL = /\s{0,20}(?:,|and\b)\s{0,20}(?=[EN]?')/iy;
+
+function maskConditions(text: string, { isSecretName, hide }: TextMasking): string {
+  return rewrite(text, CONDITION, (match, replace) => {
+    const [whole, name = ''] = match;
+    if (!isSecretName(name)) return;
+    let at = match.index + whole.length;
+    for (;;) {
+      const start = skip(text, at, BEFORE_VALUE);
+      const quoted = readQuoted(text, start);
+      if (quoted === null) return;
+      const { open, value, close, end } = quoted;
+      if (value !== '' && !holdsMark(value)) replace(start, end, open + hide(name, value) + close);
+      at = skip(text, end, NEXT_LITERAL);
+      if (at === end) return;
+    }
+  });
+}
+
+/** What a database says of a value that is there already: `Key (api_token)=(…) already exists`, `Duplicate entry '…' for key 'users.api_token'`. */
+const DETAIL = /\(((?:\w{1,60}\()?[\w", .:]{1,300}\)?)\)=\(([^()]{1,2000})\)/g;
+const DUPLICATE = /\bentry '((?:[^'\\]|''|\\.){1,500})' for key '([\w.$-]{1,200})'/g;
+
+function maskDuplicates(text: string, { isSecretName, hide }: TextMasking): string {
+  return text
+    .replace(DETAIL, (whole, columns: string, given: string) => {
+      const names = columns.split(',').map((column) => column.replace(/^.*\(|[")\s]|::.*$/g, ''));
+      const name = names.find(isSecretName);
+      if (name === undefined || holdsMark(given)) return whole;
+      const values = given.split(', ');
+      const shown =
+        values.length === names.length
+          ? values.map((value, at) => (isSecretName(names[at] ?? '') ? hide(names[at] ?? '', value) : value))
+          : [hide(name, given)];
+      return `(${columns})=(${shown.join(', ')})`;
+    })
+    .replace(DUPLICATE, (whole, value: string, key: string) => {
+      const column = key.replace(/[_-](?:key|unique|uniq|idx|index)$/i, '');
+      return isSecretName(column) ? `entry '${hide(column, value)}' for key '${key}'` : whole;
+    });
+}
+
+/** A code that is sent to a person: `Your verification code is 482913`. */
+const CODE =
+  /\b((?:(?:verification|security|one[- ]?time|log[- ]?in|sign[- ]?in|confirmation|reset|recovery|authentication|activation|2fa|mfa|two-factor) (?:code|pin|passcode|password)|your code|passcode|otp)(?:\s{1,5}(?:is|was))?\s{0,5}[:=]?\s{0,20}(?:<\/?[a-z][^<>]{0,200}>\s{0,20}){0,6})([a-z\d][a-z\d-]{2,38}[a-z\d])(?![\w-])/gi;
+
+function maskCodes(text: string, { mark }: TextMasking): string {
+  return text.replace(CODE, (whole, before: string, code: string) =>
+    /\d\D{0,3}\d\D{0,3}\d/.test(code) || (code.length >= SHORTEST_BARE && /\d/.test(code))
+      ? before + mark(code)
+      : whole,
+  );
+}
+
+/** A comma, or the type of the value, as PHP's serialize() writes it. */
+const LISTED_NAME =
+  /["'`](-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`](?:\s{0,10},\s{0,10}|(;s:\d{1,9}:))(?=\\{0,16}["'`])/g;
 
 /** Whether the item after a secret name in a list is its value and not another name. */
 export function isListedValue(value: string): boolean {
@@ -108,17 +167,18 @@ export function isListedValue(value: string): boolean {
 /** Lists in which a value follows its name, as Node's `rawHeaders`. */
 function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
   return rewrite(text, LISTED_NAME, (match, replace) => {
-    const [whole, name = ''] = match;
+    const [whole, name = '', type] = match;
     const start = match.index + whole.length;
     const quoted = isSecretName(name) ? readQuoted(text, start) : null;
-    if (quoted === null || holdsMark(quoted.value) || !isListedValue(quoted.value)) return;
+    if (quoted === null || holdsMark(quoted.value) || (type === undefined && !isListedValue(quoted.value)))
+      return;
     replace(start, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);
   });
 }
 
 /** Fields that hold a name and its value: `{"name":"password","value":"…"}`. */
 const NAMED_VALUE =
-  /\b(?:name|key|path|param|property|field)\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']([\w./[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?value\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
+  /\b(?:name|key|path|param|property|field|label|instancePath|type(?=\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']password))\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']([\w./[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?(?:val(?:ue)?|(?:old|new)_?value|received|input|data)\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
 
 function maskNamedValues(text: string, { isSecret, hide }: TextMasking): string {
   return rewrite(text, NAMED_VALUE, (match, replace) => {
@@ -148,8 +208,11 @@ function maskMarkup(text: string, { isSecretName, hide }: TextMasking): string {
 }
 
 export function maskPhrases(text: string, masking: TextMasking): string {
-  const named = /value/i.test(text) ? maskNamedValues(text, masking) : text;
+  const named = /val|input|received|data/i.test(text) ? maskNamedValues(text, masking) : text;
   const rows = maskListed(named.includes('(') ? maskRows(named, masking) : named, masking);
-  const shown = text.includes('<') ? maskMarkup(rows, masking) : rows;
-  return maskAfterBlanks(maskCommands(shown, masking), masking);
+  const literals = rows.includes("'")
+    ? maskDuplicates(maskConditions(rows, masking), masking)
+    : maskDuplicates(rows, masking);
+  const shown = text.includes('<') ? maskMarkup(literals, masking) : literals;
+  return maskAfterBlanks(maskCommands(maskCodes(shown, masking), masking), masking);
 }

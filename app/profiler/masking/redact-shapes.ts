@@ -4,6 +4,7 @@
  * Luhn's check digit) and IBANs (ISO 13616, check digits of ISO 7064).
  */
 import type { Mark } from './redact-marks.ts';
+import { looksRandom } from './redact-names.ts';
 
 const LOOSE = '(?=[A-Za-z_-]{0,200}\\d)[\\w-]{16,}';
 const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
@@ -14,6 +15,17 @@ const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
   [LOOSE, 'pscale_oauth_ glsa_ glc_ xkeysib- xsmtpsib- gsk_ pplx- nfp_ sbp_ sb_secret_ rubygems_ lin_api_ phx_ pypi- CCIPAT_ bkua_ HRKU- ops_'],
   [LOOSE, 'AGE-SECRET-KEY-1 r8_ secret_ fio-u- oy2 xai-'],
   ['(?=[A-Za-z]*\\d)[A-Za-z0-9]{20,}', 'sk-'],
+  [LOOSE, 'CFPAT- pcsk_ lsv2_pt_ lsv2_sk_ napi_ FLWSECK- sgp_ tfp_ rnd_ pnu_ rdme_ glagent- glffct- duffel_live_ duffel_test_ vcp_ vercel_blob_rw_'],
+  [LOOSE, 'fm2_ fo1_ tvly- jina_ nvapi- ddp_ ATBB ATCTT3 access_token$production$ access-production- access-sandbox- wandb_v1_ AQVN'],
+  ['[A-Za-z0-9]{16,}', 'LTAI EZAK EZTK AKCp'],
+  ['[A-Za-z0-9]{30,}', 'live_ test_'],
+  ['[a-f0-9]{32,}', 'sk_ fc- shptka_'],
+  ['[A-Za-z0-9]{80,}', 'EAA'],
+  ['[\\w-]{100,}', 'sl.'],
+  ['[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}', 're_'],
+  ['[A-Z0-9]{20,}\\.[A-Z0-9]{40,}', 'dt0c01.'],
+  ['[\\w-]{10,}\\.[\\w-]{20,}', 'sk.eyJ'],
+  ['[A-Za-z0-9]{14}\\.[a-f0-9]{64}', 'pat'],
   ['[\\w-]{35}', 'AIza'],
   ['[\\w-]{20,}', '1//0'],
   ['[\\w.-]{20,}', 'ya29. hvs. hvb. hvr. dp.pt. dp.st. SG.'],
@@ -23,12 +35,19 @@ const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
 
 function tokenExpression(): RegExp {
   const words = TOKENS.map(([rest, prefixes]) => {
-    const either = prefixes.replaceAll(/[.+/]/g, '\\$&').split(' ').join('|');
+    const either = prefixes
+      .replaceAll(/[.+/$]/g, '\\$&')
+      .split(' ')
+      .join('|');
     return `(?:${either})${rest}`;
   });
   const others = [
     'hooks\\.slack\\.com/services/[\\w/]{20,}',
     'discord(?:app)?\\.com/api/webhooks/\\d{5,25}/[\\w-]{20,}',
+    'hooks\\.zapier\\.com/hooks/catch/[\\w/]{8,}',
+    '[\\w-]{1,60}\\.webhook\\.office\\.com/webhookb2/[\\w@/-]{20,}',
+    '\\d{8,10}:AA[\\w-]{33}',
+    '[\\w~.-]{3}\\dQ~[\\w~.-]{31,34}',
   ];
   const inside = [
     '/bot\\d{6,12}:[\\w-]{30,}',
@@ -62,11 +81,19 @@ function maskWebTokens(run: string, mark: Mark): string {
 }
 
 const PRIVATE_KEY =
-  /-----BEGIN (?:[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE)-----[\s\S]*?(?:-----END [A-Z ]{0,60}-----|$)/g;
-const SCHEME = /\b((?:Bearer|Basic|Digest|Token)(?:\s|%20|\+){1,20})([A-Za-z0-9._~+/=-]{8,})/g;
+  /-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE) ?-{4,5}[\s\S]*?(?:-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}|$)/g;
+/** As PuTTY writes one. */
+const PRIVATE_LINES = /(Private-Lines: \d{1,5}\s{1,5})[\w+/=\s\\]+?(?:Private-MAC: \w+|$)/g;
+const SCHEME =
+  /\b((?:Bearer|Basic|Digest|Token|AUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5))(?:\s|%20|\+){1,20})([A-Za-z0-9._~+/=-]{8,})/g;
 const DIGEST =
   /\b(Digest\s{1,20})(\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})(?:,\s{0,5}\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})){1,20})/g;
 const ADDRESS = /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*:)([^\s/@'"<>]+)@/gi;
+/** A token in place of user and password: `https://TOKEN@github.com`. */
+const USER = /(:\/\/)([\w.~+%-]{16,200})(?=@)/g;
+/** The path of a link that lets in whoever has it. */
+const LINK =
+  /(\/(?:reset(?:[-_]?password)?|set[-_]?password|password[-_/]reset|(?:forgot|change)[-_]?password|magic(?:[-_]?link)?|(?:verify|confirm)(?:[-_]?(?:email|account))?|email[-_/](?:verify|confirm)|activat(?:e|ion)|unsubscribe|invit(?:e|ation)s?|tokens?)\/)([\w.~=-]{16,500})/gi;
 /** The same, percent-encoded in another address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
 const ENCODED_ADDRESS =
   /([a-z][a-z0-9+.-]{1,20}(?::|%(?:25){0,3}3a)(?:\/|%(?:25){0,3}2f){2}(?:(?!%(?:25){0,3}(?:2f|3a|40))[^\s/:@'"<>&])*(?::|%(?:25){0,3}3a))((?:(?!%(?:25){0,3}(?:2f|40))[^\s/@'"<>&])+)(%(?:25){0,3}40)/gi;
@@ -130,10 +157,15 @@ function maskIban(run: string, country: string, mark: Mark): string {
   return iban !== null && isIban(plain) ? mark(plain) + run.slice(iban.length) : run;
 }
 
-export function maskShapes(text: string, mark: Mark): string {
+/** `hide` also masks the value elsewhere: a part of an address is a parameter of its route as well. */
+export function maskShapes(text: string, mark: Mark, hide: (value: string) => string): string {
+  const markRandom = (whole: string, head: string, value: string): string =>
+    looksRandom(value) ? head + hide(value) : whole;
   let result = text;
   if (result.includes('@') && result.includes('://'))
-    result = result.replace(ADDRESS, (_, head: string, password: string) => `${head}${mark(password)}@`);
+    result = result
+      .replace(ADDRESS, (_, head: string, password: string) => `${head}${mark(password)}@`)
+      .replace(USER, markRandom);
   if (/%(?:25){0,3}40/.test(result))
     result = result.replace(
       ENCODED_ADDRESS,
@@ -144,7 +176,10 @@ export function maskShapes(text: string, mark: Mark): string {
     .replace(IBAN, (run, country: string) => maskIban(run, country, mark))
     .replace(TOKEN, (token) => mark(token));
   if (result.includes('eyJ')) result = result.replace(/[\w.-]{20,}/g, (run) => maskWebTokens(run, mark));
-  if (result.includes('-----BEGIN ')) result = result.replace(PRIVATE_KEY, (key) => mark(key));
+  if (result.includes('BEGIN ')) result = result.replace(PRIVATE_KEY, (key) => mark(key));
+  if (result.includes('Private-Lines: '))
+    result = result.replace(PRIVATE_LINES, (lines, head: string) => head + mark(lines.slice(head.length)));
+  result = result.replace(LINK, markRandom);
   if (result.includes('Digest '))
     result = result.replace(DIGEST, (_, scheme: string, fields: string) => scheme + mark(fields));
   return result.replace(SCHEME, (_, scheme: string, token: string) => scheme + mark(token));

@@ -7,29 +7,34 @@
  */
 import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { maskPhrases } from './redact-phrases.ts';
-import { isMark } from './redact-marks.ts';
+import { holdsMark, isMark } from './redact-marks.ts';
 import { readQuoted, rewrite } from './redact-quoted.ts';
 import { maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */
 const NAME_IN_TEXT =
-  /(?:"([^"\r\n]{1,200})"|\b([A-Za-z][\w.-]{1,60})(\\{0,16}["'`])?\]?)(?:\s{0,20}(?:[:=]>?|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
+  /(?:"([^"\r\n]{1,200})"|\b([A-Za-z_][\w.-]{1,60})(\\{0,16}["'`])?\]?)(?:\s{0,20}(?:[:=]>?(?!:)|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
 const NUMBER = /-?\d[\d.eE+-]*/y;
 const IN_CONTAINER = /\\{0,16}"|-?\d[\d.eE+-]*|[{}[\]]/g;
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
+/** A block of YAML: the lines below `token: |` that are indented. */
+const BLOCK = /[|>][+-]?\d?[+-]?[ \t]*\r?\n(?:[ \t]+[^\r\n]*(?:\r?\n|$)){1,200}/y;
+/** `token=[…]`, `password=<…>` */
+const BRACKETED = /([[<(])([^\s,;&"'`<>()[\]{}=:]{8,1000})[\])>]/y;
 const VALUE_START = /\\{0,16}["'`]?([^\s,;&"'`<>()[\]{}\\]{1,200})/y;
 /** Functions of SQL that make a stored password: `password = sha2(?, 256)` has no value in it. */
 const FUNCTION =
-  /^(?:aes_encrypt|concat|crypt|digest|encode|encrypt|hashbytes|hex|hmac|lower|md5|old_password|password|sha\d?|to_base64|trim|upper)$/i;
+  /^(?:aes_encrypt|all|any|array|coalesce|concat|crypt|digest|encode|encrypt|hashbytes|hex|hmac|lower|md5|old_password|password|sha\d?|to_base64|trim|upper)$/i;
 const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
 /** Fields of OAuth, beside which `code` is a secret (RFC 6749, section 4.1). */
 const OAUTH = /grant_type|client_id|redirect_uri|code_verifier|[?&]state=/i;
 const TAG = /<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]*)?>/g;
-const FIELD = /<(?:input|meta|button|option|textarea)\s[^<>]*>/gi;
-/** The quotes may be escaped, inside a string. */
-const FIELD_NAME = /\b(?:name|id)\s{0,5}=\s{0,5}(?:\\{0,16}["'])?([^"'\s<>\\]{1,200})/gi;
+const FIELD =
+  /<(?:input|meta|button|option|textarea|add|property|param|entry|setting|variable|field)\s[^<>]*>/gi;
+/** The quotes may be escaped, inside a string. The type says it in `<input type="password">`. */
+const FIELD_NAME = /\b(?:name|id|key|type)\s{0,5}=\s{0,5}(?:\\{0,16}["'])?([^"'\s<>\\]{1,200})/gi;
 const FIELD_VALUE =
   /(\b(?:value|content)\s{0,5}=\s{0,5})("[^"]*"?|'[^']*'?|\\{1,16}"[^"\\]*(?:\\{1,16}"?)?|[^\s"'<>\\]+)/gi;
 const PART =
@@ -48,13 +53,28 @@ function maskQuery(text: string, masking: TextMasking): string {
   });
 }
 
+function fieldName(tag: string, isSecretName: TextMasking['isSecretName']): string | undefined {
+  return [...tag.matchAll(FIELD_NAME)].map(([, found]) => found ?? '').find(isSecretName);
+}
+
+/** What stands in an element with such a name is a value, and not a label or a sentence. */
+function isCodeLike(content: string): boolean {
+  return content.length >= 6 && /\d/.test(content) && !/\s/.test(content) && !holdsMark(content);
+}
+
 /** Masks the whole content of an element, up to the end of the text if the element is truncated. */
-function maskElements(text: string, { isSecret, hide }: TextMasking): string {
+function maskElements(text: string, { isSecret, isSecretName, hide }: TextMasking): string {
   return rewrite(text, TAG, (tag, replace) => {
     const [whole, name = ''] = tag;
     const start = tag.index + whole.length;
-    if (whole.endsWith('/>') || !isSecret(name, /^[^<]*/.exec(text.slice(start, start + 200))?.[0] ?? ''))
+    if (whole.endsWith('/>')) return;
+    const content = /^[^<]*/.exec(text.slice(start, start + 200))?.[0] ?? '';
+    if (!isSecret(name, content)) {
+      const plain = content.trim();
+      const given = isCodeLike(plain) ? fieldName(whole, isSecretName) : undefined;
+      if (given !== undefined) replace(start, start + content.length, hide(given, plain));
       return;
+    }
     const close = text.indexOf(`</${name}`, start);
     const end = close === -1 ? text.length : close;
     const value = text.slice(start, end).replace(/^\s*<!\[CDATA\[([\s\S]*)\]\]>\s*$/, '$1');
@@ -65,7 +85,7 @@ function maskElements(text: string, { isSecret, hide }: TextMasking): string {
 
 function maskFields(text: string, { isSecretName, hide }: TextMasking): string {
   return text.replace(FIELD, (tag) => {
-    const name = [...tag.matchAll(FIELD_NAME)].map(([, found]) => found ?? '').find(isSecretName);
+    const name = fieldName(tag, isSecretName);
     if (name === undefined) return tag;
     return tag.replace(FIELD_VALUE, (all, head: string, value: string) => {
       const [, open = '', plain = ''] = /^(\\*["']?)([^]*?)\\*["']?$/.exec(value) ?? [];
@@ -85,9 +105,13 @@ function maskParts(text: string, { isSecret, hide }: TextMasking): string {
 const FILE_NAME = /\.(?:[cm]?[jt]sx?|ejs|html|json|vue|py|rb|php|go|java|sql)$/;
 const LINE_NUMBER = /^\d{1,7}(?::\d{1,7})?$/;
 
-function matchAt(expression: RegExp, text: string, start: number): string {
+function execAt(expression: RegExp, text: string, start: number): RegExpExecArray | null {
   expression.lastIndex = start;
-  return expression.exec(text)?.[0] ?? '';
+  return expression.exec(text);
+}
+
+function matchAt(expression: RegExp, text: string, start: number): string {
+  return execAt(expression, text, start)?.[0] ?? '';
 }
 
 function isSecretAt(text: string, start: number, name: string, { isSecret }: TextMasking): boolean {
@@ -143,6 +167,19 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
       return;
     }
     if (isCode) return;
+    const block = matchAt(BLOCK, text, start);
+    if (block !== '') {
+      const lines = block.slice(block.indexOf('\n') + 1).trimEnd();
+      const from = start + block.indexOf('\n') + 1 + (lines.length - lines.trimStart().length);
+      if (lines !== '' && !holdsMark(lines))
+        replace(from, from + lines.trimStart().length, hide(name, lines.trimStart()));
+      return;
+    }
+    const [, open = '', bracketed = ''] = execAt(BRACKETED, text, start) ?? [];
+    if (/\d/.test(bracketed)) {
+      replace(start + open.length, start + open.length + bracketed.length, mark(bracketed));
+      return;
+    }
     const isJson = quote.endsWith('"');
     if (isJson && /[{[]/.test(text.charAt(start))) {
       const { shown, end } = maskContainer(text, start, { name, quote, masking });
@@ -163,6 +200,33 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
   });
 }
 
+/** The names of the columns, alone in the first line. */
+const COLUMN_HEAD = /^\ufeff?"?[A-Za-z_][\w. -]{0,60}"?(?:[,;\t]"?[A-Za-z_][\w. -]{0,60}"?){1,100}(?=\r?\n)/;
+
+/** CSV: `email,password` and lines with as many values. */
+function maskColumns(text: string, { isSecretName, hide }: TextMasking): string {
+  const head = COLUMN_HEAD.exec(text)?.[0] ?? '';
+  const separator = /[,;\t]/.exec(head)?.[0] ?? ',';
+  const names = head.split(separator).map((name) => name.replace(/^\ufeff|"/g, '').trim());
+  if (!names.some(isSecretName)) return text;
+  const lines = text
+    .slice(head.length)
+    .split('\n')
+    .map((line) => {
+      const values = line.split(separator);
+      if (values.length !== names.length) return line;
+      return values
+        .map((value, at) => {
+          const name = names[at] ?? '';
+          const plain = value.replace(/"|\r$/g, '').trim();
+          if (plain === '' || NO_VALUE.test(plain) || !isSecretName(name)) return value;
+          return value.replace(plain, () => hide(name, plain));
+        })
+        .join(separator);
+    });
+  return head + lines.join('\n');
+}
+
 export function maskPairs(text: string, given: TextMasking, isCode: boolean): string {
   if (isCode) return maskLoosePairs(text, given, true);
   const masking = OAUTH.test(text)
@@ -171,7 +235,7 @@ export function maskPairs(text: string, given: TextMasking, isCode: boolean): st
         isSecret: (name: string, value: string) => /^code$/i.test(name) || given.isSecret(name, value),
       }
     : given;
-  let result = text;
+  let result = maskColumns(text, masking);
   if (result.includes('<')) result = maskFields(maskElements(result, masking), masking);
   if (result.includes('name="')) result = maskParts(result, masking);
   if (result.includes('=')) result = maskQuery(result, masking);

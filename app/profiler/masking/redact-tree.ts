@@ -108,7 +108,24 @@ function mapFields(fields: Fields, under: string | null, visit: Visit): Fields {
 }
 
 /** Of headers and forms, of settings (AWS, Postman), and of errors of express-validator, Joi, Mongoose, Sequelize and class-validator. */
-const NAMING = ['name', 'key', 'path', 'param', 'property', 'field', 'Name', 'Key'];
+const NAMING = [
+  'name',
+  'key',
+  'path',
+  'param',
+  'property',
+  'field',
+  'Name',
+  'Key',
+  'id',
+  'label',
+  'instancePath',
+];
+const GIVEN = new Set([
+  'value', 'Value', 'val', 'oldValue', 'newValue', 'old_value', 'new_value', 'received', 'input',
+]); // prettier-ignore
+/** Fields of errors, beside which `path` and `instancePath` are JSON Pointers (RFC 6901): Ajv, TypeBox. */
+const OF_ERRORS = ['op', 'message', 'schemaPath'];
 
 /** A secret name that another field of a table row gives. The path of a route is no name. */
 function secretNameIn(source: Fields, isSecret: (name: string) => boolean): string | null {
@@ -116,10 +133,14 @@ function secretNameIn(source: Fields, isSecret: (name: string) => boolean): stri
     const given = source[field];
     const name: unknown = Array.isArray(given) ? given.at(-1) : given;
     // An address is no name, but for the JSON Pointer of a JSON Patch (RFC 6902).
-    if (typeof name !== 'string' || (name.includes('/') && !Object.hasOwn(source, 'op'))) continue;
+    if (
+      typeof name !== 'string' ||
+      (name.includes('/') && !OF_ERRORS.some((field) => Object.hasOwn(source, field)))
+    )
+      continue;
     if (isSecret(name)) return name;
   }
-  return null;
+  return typeof source.type === 'string' && /^password$/i.test(source.type) ? source.type : null;
 }
 
 /** Variables of GraphQL that a secret argument takes, with its name: `p` of `login(password: $p)`. */
@@ -159,7 +180,7 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
   /** The secret name of a field. In a table row it is in another field: `{ name: 'authorization', value: '…' }`. */
   function secretOf(source: Fields, name: string, pass: Pass): string | null {
     if (pass.masking.isSecret(name, source[name])) return name;
-    if (name === 'value' || name === 'Value')
+    if (GIVEN.has(name) || (name === 'data' && Object.hasOwn(source, 'instancePath')))
       return secretNameIn(source, (beside) => pass.masking.isSecret(beside, source[name]));
     const beside = BESIDE_SECRET.get(name);
     const isSecret = beside?.some((field) => Object.hasOwn(source, field)) === true;

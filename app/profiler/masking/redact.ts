@@ -101,7 +101,7 @@ export function createRedactor({
     const { masking, isCode } = pass;
     const known = maskEnd(maskWhole(text, masking.mark), masking.mark);
     if (known !== text) note(pass, 'known value');
-    const shaped = maskShapes(known, masking.mark);
+    const shaped = maskShapes(known, masking.mark, (value) => masking.hide('token', value));
     if (shaped !== known) note(pass, 'shape');
     const named = maskPairs(shaped, masking, isCode);
     if (named !== shaped) note(pass, 'name');

@@ -52,6 +52,7 @@ function isPassword(command: string, args: readonly unknown[], at: number): bool
     case 'ACL':
       return at > 1 && ACL_PASSWORD.test(textOf(args[at], KEY_LENGTH));
     case 'CONFIG':
+    case 'SENTINEL':
       return at > 1 && PASSWORD_SETTING.test(wordAt(at - 1));
     default:
       return false;
@@ -61,7 +62,11 @@ function isPassword(command: string, args: readonly unknown[], at: number): bool
 function nameAt(command: string, args: readonly unknown[], at: number): string | null {
   if (isPassword(command, args, at)) return 'secret';
   const isFieldValue = FIELDS.has(command) && at % 2 === 0;
-  if (isFieldValue || (PAIRS.has(command) && at % 2 === 1)) return textOf(args[at - 1], KEY_LENGTH);
+  // Options of XADD come before its fields, so that these are counted from the end.
+  const isEntryValue = command === 'XADD' && at > 2 && (args.length - at) % 2 === 1;
+  if (command === 'JSON.SET' && at === 2) return textOf(args[1], KEY_LENGTH);
+  if (isEntryValue || isFieldValue || (PAIRS.has(command) && at % 2 === 1))
+    return textOf(args[at - 1], KEY_LENGTH);
   return FIELDS.has(command) || PAIRS.has(command) ? null : keyOf(command, args);
 }
 
