@@ -311,6 +311,27 @@ describe('panel request: as cURL', () => {
     ]); // prettier-ignore
   });
 
+  it('lets no client name a file that curl reads', async () => {
+    const file = { bytes: 3, contentType: 'text/plain;headers=@/etc/passwd' };
+    const words = await curlOf({
+      method: 'POST',
+      headers: ['Content-Type', 'multipart/form-data; boundary=x'],
+      more: withBody({
+        text: 'raw',
+        contentType: 'multipart/form-data; boundary=x',
+        parsed: {},
+        files: [
+          { ...file, field: 'f', name: '/home/ada/.ssh/id_rsa' },
+          { ...file, field: 'f', name: '..\\..\\secret.txt' },
+          { ...file, field: 'x=@/etc/passwd;a', name: 'b' },
+        ],
+      }),
+    });
+    expect(words.slice(1)).to.deep.equal([
+      '-F', 'f=@"id_rsa";type=text/plain', '-F', 'f=@"secret.txt";type=text/plain', '-F', 'x%3D@/etc/passwd;a=@"b";type=text/plain',
+    ]); // prettier-ignore
+  });
+
   it('keeps the order of fields and files, as far as the parts are in what was recorded', async () => {
     const part = (name: string, more = ''): string =>
       `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\nvalue name="no"\r\n`;

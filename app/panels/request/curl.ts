@@ -13,11 +13,20 @@ function formQuote(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&')}"`;
 }
 
+/**
+ * What a client sent must not choose the files that curl reads: a folder in the name, `=@…` in the name of the field, and `;headers=@…` behind the
+ * type would.
+ */
+function fileOption(field: string, { name, contentType }: { name: string; contentType: string }): string {
+  const type = /^[\w.+-]{1,100}\/[\w.+-]{1,100}/.exec(contentType)?.[0];
+  const file = `${field.replaceAll('=', '%3D')}=@${formQuote(name.replace(/^.*[\\/]/s, ''))}`;
+  return type === undefined ? file : `${file};type=${type}`;
+}
+
 function formOptions(body: NonNullable<RequestPanelData['body']>): string[] {
   return formParts(body).flatMap((part) => {
     if (part.file !== undefined) {
-      const { name, contentType } = part.file;
-      return [`-F ${shellQuote(`${part.name}=@${formQuote(name)};type=${contentType}`)}`];
+      return [`-F ${shellQuote(fileOption(part.name, part.file))}`];
     }
     return [part.value]
       .flat()
