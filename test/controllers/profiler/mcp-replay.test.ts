@@ -176,6 +176,8 @@ describe('the MCP tools that send a request again', () => {
     expect((await headersOf(host, foreign.text)).get('host')).to.equal('elsewhere.example');
     const given = await replay(client, await host.send('/fine'), { Host: 'elsewhere.example' });
     expect(given).to.deep.equal({ isError: true, text: 'The header "Host" can’t be set.' });
+    const posing = await replay(client, await host.send('/fine'), { 'x-remote-user': 'admin' });
+    expect(posing).to.deep.equal({ isError: true, text: 'The header "x-remote-user" can’t be set.' });
     expect((await replay(client, 'ffffff')).text).to.include('Token "ffffff" not found.');
   });
 });

@@ -39,6 +39,8 @@ export interface GivenValues {
 /** Written anew, said by proxies, or about the exchange that is over. */
 const LEFT_OUT =
   /^(?::.*|host|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect|transfer-encoding|content-length|content-encoding|forwarded|x-forwarded-.*|x-real-ip|x-scheme|x-request-id|traceparent|tracestate)$/;
+/** Besides those that were masked. With any other, a reader could pass for a proxy that says who the user is. */
+const GIVABLE = new Set(['authorization', 'cookie']);
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const TIMEOUT_MS = 30_000;
 
@@ -138,7 +140,8 @@ export function prepareReplay(
   }
   for (const [name, value] of Object.entries(given)) {
     const key = name.toLowerCase();
-    if (LEFT_OUT.test(key) || !HEADER_NAME.test(key) || typeof value !== 'string')
+    const isGivable = GIVABLE.has(key) || replay.masked.includes(key);
+    if (!isGivable || LEFT_OUT.test(key) || !HEADER_NAME.test(key) || typeof value !== 'string')
       refuse(`The header "${name.slice(0, 100)}" can’t be set.`);
     replay.headers[key] = [value];
   }
