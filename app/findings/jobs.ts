@@ -2,6 +2,7 @@
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { commits, rollsBack } from '../profiler/transaction-sql.ts';
 import { asksForKey, givenText } from './shared/conditions.ts';
@@ -52,14 +53,15 @@ function differenceOf(job: Job, before: Job): { path: string; own: string; other
 
 interface Former {
   job: Job;
-  token: string | null;
+  /** null: this one. */
+  request: ProfileHead | null;
 }
 
 function formerOf(job: Job, ownBefore: readonly Job[], earlier: readonly OtherRequest[]): Former | undefined {
   const jobs = [
-    ...ownBefore.map((one): Former => ({ job: one, token: null })),
+    ...ownBefore.map((one): Former => ({ job: one, request: null })),
     ...earlier.flatMap(({ head, kept }) =>
-      (kept.jobs?.items ?? []).map((one): Former => ({ job: one, token: head.token })),
+      (kept.jobs?.items ?? []).map((one): Former => ({ job: one, request: head })),
     ),
   ];
   return jobs.find(({ job: one }) => isKept(one) && one.id === job.id && one.queue === job.queue);
@@ -78,9 +80,9 @@ const jobIgnored: Rule<Needs<'jobs'>> = {
       const former = formerOf(job, items.slice(0, index), earlier);
       if (former === undefined) return [];
       const who =
-        former.token === null
+        former.request === null
           ? 'an earlier one of this request'
-          : `one of an earlier request (${former.token})`;
+          : `one that ${requestText(former.request)} had added`;
       const same = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of ${who}`;
       const ignored = 'BullMQ ignores it while that one is stored, waiting or done';
       const common = { anchor: `j${index + 1}`, place: job.caller };

@@ -48,7 +48,7 @@ describe('finding job-ignored', () => {
     expect(stored?.data.invoice, 'BullMQ did ignore it').to.be.below(made);
     const [finding] = of('job-ignored');
     expect(finding?.sentence).to.equal(
-      `The job mails/invoice has the id by-customer-7 of one of an earlier request (${first.profile.token}), but other data (invoice ${made}, not ${made - 1}): BullMQ ignores it while that one is stored, waiting or done`,
+      `The job mails/invoice has the id by-customer-7 of one that POST /:kind/:id (${first.profile.token}) had added, but other data (invoice ${made}, not ${made - 1}): BullMQ ignores it while that one is stored, waiting or done`,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
     expect(finding?.place).to.match(/job-ignored\.test\.ts:25$/);
@@ -65,7 +65,7 @@ describe('finding job-ignored', () => {
     const [finding] = (await post('/same/7')).of('job-ignored');
     expect(finding).to.include({
       severity: 'info',
-      sentence: `The job mails/invoice has the id same of one of an earlier request (${first.profile.token}): BullMQ ignores it while that one is stored, waiting or done`,
+      sentence: `The job mails/invoice has the id same of one that POST /:kind/:id (${first.profile.token}) had added: BullMQ ignores it while that one is stored, waiting or done`,
     });
   });
 

@@ -17,7 +17,7 @@ import { until } from '../support/waiting.ts';
 async function named(ask: Ask, { profile }: Pick<Asked, 'profile'>): Promise<string[]> {
   const page = await ask.page(urls.profile(profile.token, 'overview'));
   const found = page.matchAll(
-    /<span class="was">([a-z ]+) <a href="\/_profiler\/([0-9a-f]{6})\?panel=overview"><bdi>(.*?)<\/bdi><\/a><bdi>, [\d.,]+ \S+ before(?: \((\S+)\))?<\/bdi>/g,
+    /<span class="was">([a-z ]+) <a href="\/_profiler\/([0-9a-f]{6})\?panel=overview"><bdi>(.*?),<\/bdi><\/a><bdi> [\d.,]+ \S+ before(?: \((\S+)\))?<\/bdi>/g,
   );
   return Array.from(found, ([, label, token, name, place]) => {
     expect(name).to.contain(`(${token})`);
