@@ -4,7 +4,7 @@
  */
 import type { Context } from './record/context.ts';
 import type { FactName } from './record/facts.ts';
-import type { ExplainedFinding } from './read/finding.ts';
+import type { ExplainedFinding, Finding } from './read/finding.ts';
 import type { EarlierRequest, RouteAround } from './read/finding-rule.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
 import type { ProfileIndex } from './store/profile-index.ts';
@@ -143,6 +143,14 @@ export interface StartedProfile {
   attempt: string | null;
 }
 
+export interface Writer {
+  head: ProfileHead;
+  /** That is why nothing was found. */
+  isDeleted: boolean;
+  beforeMs: number;
+  place: string | null;
+}
+
 /** What the overview shows and no panel recorded. */
 export interface BesideProfile {
   /** Worst first. */
@@ -161,6 +169,10 @@ export interface BesideProfile {
   overlapping: readonly EarlierRequest[];
   /** Full records before this one, the newest first: one of them may have written what it read, added it or linked to it. */
   before: readonly EarlierRequest[];
+  /** Which of them wrote what this one read, by panel and index of the step: `database 3`. */
+  writers: ReadonlyMap<string, Writer>;
+  /** The first failure of each of these, and of the one that added this job. */
+  brokenBefore: readonly { head: ProfileHead; finding: Finding }[];
 }
 
 export interface PanelPage extends PresentFrom {

@@ -39,7 +39,10 @@ describe('the request that wrote a row', () => {
       knex.raw(`
         create table carts (id serial primary key, owner_id int, total int);
         create table keys (id serial primary key, api_key text, uses int);
-        insert into keys (api_key, uses) values ('one', 0), ('two', 0)`),
+        insert into keys (api_key, uses) values ('one', 0), ('two', 0);
+        create table rooms (id int primary key, zone text);
+        insert into rooms values (1, 'Europe/Berlin');
+        create table lessons (id serial primary key, room_id int, starts_at timestamptz)`),
     (app, knex) => {
       database = knex;
       app.use(express.json());
@@ -88,6 +91,20 @@ describe('the request that wrote a row', () => {
         await knex('keys').where({ api_key: key }).update({ uses: 1 });
         res.send('used');
       });
+      app.post(
+        '/lessons',
+        async ({ body: { room, from } }: { body: { room: number; from: string } }, res) => {
+          await knex('rooms').where({ id: room }).first();
+          const weeks = [0, 1, 2, 3].map((week) =>
+            new Date(Date.parse(from) + week * 604_800_000).toISOString(),
+          );
+          await knex('lessons').insert(weeks.map((starts) => ({ room_id: room, starts_at: starts })));
+          res.sendStatus(201);
+        },
+      );
+      app.get('/lessons/:room', async ({ params: { room } }, res) => {
+        res.json(await knex('lessons').where({ room_id: room }).limit(1));
+      });
       app.get('/keys/:key', async ({ params: { key } }, res) => {
         res.json(await knex('keys').select('uses').where({ api_key: key }).first());
       });
@@ -134,6 +151,28 @@ describe('the request that wrote a row', () => {
     expect(await named(ask, await ask('/owners/2'))).to.deep.equal([
       `last recorded write: PUT /carts/:id (${one})`,
     ]);
+  });
+
+  it('brings the first failure that a finding names', async () => {
+    const leads = async (): Promise<string[]> => {
+      const { profile } = await ask('/lessons/1');
+      const page = await ask.page(urls.profile(profile.token, 'overview'));
+      return Array.from(
+        page.matchAll(/<span class="say">found in <a href="([^"]+)"><bdi>(.*?)<\/bdi>/g),
+        ([, href, name]) => `${name} ${href}`,
+      );
+    };
+    await ask('/lessons', json({ room: 1, from: '2026-06-02T08:00:00Z' }));
+    expect(await leads()).to.deep.equal([]);
+    const { profile } = await ask('/lessons', json({ room: 1, from: '2026-03-17T08:00:00Z' }));
+    expect(await leads()).to.deep.equal([
+      `POST /lessons (${profile.token}) ${urls.profile(profile.token, 'overview')}`,
+    ]);
+    const read = await ask('/lessons/1');
+    const markdown = await ask.page(urls.profileMarkdown(read.profile.token));
+    expect(markdown)
+      .to.match(/checks found nothing else/)
+      .and.match(/hour moved.*09:00 to 10:00.*POST \/lessons/s);
   });
 
   it('is named if it deleted the row', async () => {

@@ -59,6 +59,8 @@ describe('the overview panel', () => {
       },
       overlapping: [],
       before: [],
+      writers: new Map(),
+      brokenBefore: [],
     });
     const usual = usualOf(profile, beside(Array.from({ length: 10 }, () => row({}))));
     const measures = usual?.measures.map(({ label, value, p50, p95, tone }) => [

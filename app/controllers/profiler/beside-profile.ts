@@ -1,4 +1,6 @@
 /** The part of the overview that no panel recorded: findings with their fix, and the usual figures of its route. */
+import { lastWriters } from '../../panels/shared/last-writer.ts';
+import { ownRequest } from '../../panels/shared/own-request.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/read/finding.ts';
 import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
@@ -91,6 +93,39 @@ function mayNameOthers(profile: Profile): boolean {
   return profile.summary === null && (hasRead || profile.kind === 'job' || (profile.status ?? 0) >= 400);
 }
 
+/** Of what each that reads them shows at most. */
+const MOST_BROKEN = 3;
+
+function writersOf(
+  profile: Profile,
+  { before, overlapping }: Pick<BesideProfile, 'before' | 'overlapping'>,
+): BesideProfile['writers'] {
+  const others = new Map([...before, ...overlapping].map((other) => [other.head.token, other]));
+  const written = lastWriters(ownRequest(profile), [...others.values()]);
+  return new Map(Array.from(written, ([at, { request, ...how }]) => [at, { head: request.head, ...how }]));
+}
+
+/** A request that wrote a row says nothing of what it lost time with. */
+async function readBroken(
+  profiles: PageServices['profiles'],
+  { token: own, parent }: Profile,
+  { writers, before }: Pick<BesideProfile, 'writers' | 'before'>,
+): Promise<BesideProfile['brokenBefore']> {
+  const heads = [
+    ...Array.from(writers.values(), ({ head }) => head),
+    ...before.flatMap(({ head }) => (head.token === parent ? [head] : [])),
+  ];
+  const named = [...new Map(heads.map((head) => [head.token, head])).values()].slice(0, MOST_BROKEN);
+  const broken = await Promise.all(
+    named.map(async (head) => {
+      const found = await profiles.read(head.token).catch(() => null);
+      const finding = found?.profile.findings.find(({ broke }) => broke !== undefined);
+      return finding === undefined || head.token === own ? [] : [{ head, finding }];
+    }),
+  );
+  return broken.flat();
+}
+
 export async function readBeside(
   { profiles, rules = {}, sourceAt = () => null }: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt'>,
   { profile, amendments, panels, findings }: ShownProfile,
@@ -128,6 +163,7 @@ export async function readBeside(
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
     mayNameOthers(profile) ? profiles.before(profile) : [],
   ]);
+  const writers = writersOf(profile, { before, overlapping });
   const beside: BesideProfile = {
     findings: explain([...findings.shown, ...findings.folded], rules, evidence),
     checked: checkedBy(rules, profile),
@@ -139,6 +175,8 @@ export async function readBeside(
     usual,
     overlapping,
     before,
+    writers,
+    brokenBefore: await readBroken(profiles, profile, { writers, before }),
   };
   const overview = panels.find(({ name }) => name === OVERVIEW);
   const made = overview?.prepare?.(profile.panels[OVERVIEW]?.data ?? null, { profile, amendments, beside });

@@ -377,7 +377,7 @@ export function* askedSteps(
   const summaries = new Map<string, Row>();
   const found = new Set(profile.findings.map(({ label }) => label));
   const steps: Step[] = [];
-  const written = beside === undefined ? new Map<string, Field>() : writtenBy(profile, beside);
+  const written = beside === undefined ? new Map<string, Field>() : writtenBy(beside);
   yield;
   for (const panel of beside?.work ?? [])
     for (const row of panel.rows()) {

@@ -6,7 +6,7 @@ import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { type Overlap, overlapsOf } from '../shared/overlap.ts';
 import type { Difference, Differences } from './differences.ts';
-import { ownOf } from './written-by.ts';
+import { ownRequest } from '../shared/own-request.ts';
 
 const MOST_OVERLAPS = 4;
 
@@ -57,7 +57,7 @@ export function besideSections(
   const overlaps =
     beside === undefined || beside.overlapping.length === 0
       ? []
-      : overlapsOf(ownOf(profile), beside.overlapping);
+      : overlapsOf(ownRequest(profile), beside.overlapping);
   const touching = overlaps.filter(({ shared }) => shared.length > 0);
   const sections: Section[] = [
     {

@@ -22,7 +22,7 @@ import { askedSteps } from './asked.ts';
 import { receivedSteps } from './received.ts';
 import { sentSteps } from './sent.ts';
 import type { Step } from './step.ts';
-import { originSteps } from './written-by.ts';
+import { brokenBeforeRows, originSteps } from './written-by.ts';
 
 export interface Exchange {
   sections: Section[];
@@ -168,11 +168,12 @@ function* makeOverview({ ran = NOBODY }: OverviewData, from: PresentFrom): Steps
   const usual = usualOf(from.profile, from.beside);
   const differences = yield* differencesOf(from.beside?.around ?? null);
   const changes = changedRows(from, exchange.changed);
-  const leads = [...answeredRow(from, ran), ...changes];
+  const broken = from.beside === undefined ? [] : brokenBeforeRows(from.beside);
+  const leads = [...answeredRow(from, ran), ...changes, ...broken];
   return {
     findings,
     verdict: verdictOf(from, {
-      changes,
+      changes: [...changes, ...broken],
       unusual: leads.length > 0 ? null : unusualText(from.profile, differences),
     }),
     leads,

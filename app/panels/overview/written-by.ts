@@ -5,22 +5,13 @@ import { isMasked, withoutNumbers } from '../../profiler/masking/redact.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile, ProfileHead } from '../../profiler/profile.ts';
 import { namedHeader } from '../../profiler/record/raw-headers.ts';
-import { type Field, isInLibrary } from '../../profiler/read/rows.ts';
+import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
-import { lastWriters } from '../shared/last-writer.ts';
 import { dataOf, type Kept } from '../shared/panel-data.ts';
 import { requestText } from '../shared/request-text.ts';
 import type { Step } from './step.ts';
 
 type Other = EarlierRequest<Partial<Kept>>;
-
-export function ownOf(profile: Profile): Other {
-  const { panels, findings: _findings, ...head } = profile;
-  const kept = Object.entries(panels).flatMap(([name, { data }]) =>
-    data === null ? [] : [[name, data] as const],
-  );
-  return { head, kept: Object.fromEntries(kept) };
-}
 
 /** `PUT /carts/:id (a1b2c3), 3.0 s before (src/carts.js:41)` */
 function otherField(
@@ -34,18 +25,24 @@ function otherField(
 }
 
 /** By panel and index of the work that read. */
-export function writtenBy(
-  profile: Profile,
-  { before, overlapping }: Pick<BesideProfile, 'before' | 'overlapping'>,
-): ReadonlyMap<string, Field> {
-  const others = new Map([...before, ...overlapping].map((other) => [other.head.token, other as Other]));
-  const writers = lastWriters(ownOf(profile), [...others.values()]);
+export function writtenBy({ writers }: Pick<BesideProfile, 'writers'>): ReadonlyMap<string, Field> {
   return new Map(
-    Array.from(writers, ([at, { request, isDeleted, ...when }]) => [
+    Array.from(writers, ([at, { head, isDeleted, ...when }]) => [
       at,
-      otherField(isDeleted ? 'Deleted by' : 'Last recorded write', request.head, when),
+      otherField(isDeleted ? 'Deleted by' : 'Last recorded write', head, when),
     ]),
   );
+}
+
+/** What a finding of such a request says is often why this one got what it did. */
+export function brokenBeforeRows({ brokenBefore }: Pick<BesideProfile, 'brokenBefore'>): Row[] {
+  return brokenBefore.map(({ head, finding: { label, severity, sentence, place } }) => ({
+    label,
+    note: sentence,
+    tone: severity === 'info' ? 'plain' : severity,
+    place: place ?? null,
+    fields: [{ label: 'Found in', value: requestText(head), token: head.token }],
+  }));
 }
 
 function jobSteps(profile: Profile, before: readonly Other[]): Step[] {
