@@ -41,8 +41,8 @@ describe('the request that wrote a row', () => {
         create table keys (id serial primary key, api_key text, uses int);
         insert into keys (api_key, uses) values ('one', 0), ('two', 0);
         create table rooms (id int primary key, zone text);
-        insert into rooms values (1, 'Europe/Berlin');
-        create table lessons (id serial primary key, room_id int, starts_at timestamptz)`),
+        insert into rooms values (1, 'Europe/Berlin'), (2, 'Asia/Tokyo'), (3, 'Europe/Berlin');
+        create table lessons (id serial primary key, room_id int, starts_at timestamptz, title text)`),
     (app, knex) => {
       database = knex;
       app.use(express.json());
@@ -98,12 +98,22 @@ describe('the request that wrote a row', () => {
           const weeks = [0, 1, 2, 3].map((week) =>
             new Date(Date.parse(from) + week * 604_800_000).toISOString(),
           );
-          await knex('lessons').insert(weeks.map((starts) => ({ room_id: room, starts_at: starts })));
+          await knex('lessons').insert(
+            weeks.map((starts) => ({ room_id: room, starts_at: starts, title: 'Choir' })),
+          );
           res.sendStatus(201);
         },
       );
       app.get('/lessons/:room', async ({ params: { room } }, res) => {
         res.json(await knex('lessons').where({ room_id: room }).limit(1));
+      });
+      app.get('/plan/:room', async ({ params: { room } }, res) => {
+        const lessons = knex('lessons as l').join('rooms as r', 'r.id', 'l.room_id').where('l.room_id', room);
+        res.json(
+          await lessons
+            .where('l.starts_at', '>', '2026-03-20')
+            .select('r.id', 'r.zone', 'l.title', 'l.starts_at'),
+        );
       });
       app.get('/keys/:key', async ({ params: { key } }, res) => {
         res.json(await knex('keys').select('uses').where({ api_key: key }).first());
@@ -154,8 +164,8 @@ describe('the request that wrote a row', () => {
   });
 
   it('brings the first failure that a finding names', async () => {
-    const leads = async (): Promise<string[]> => {
-      const { profile } = await ask('/lessons/1');
+    const leads = async (room: string): Promise<string[]> => {
+      const { profile } = await ask(`/lessons/${room}`);
       const page = await ask.page(urls.profile(profile.token, 'overview'));
       return Array.from(
         page.matchAll(/<span class="say">found in <a href="([^"]+)"><bdi>(.*?)<\/bdi>/g),
@@ -163,16 +173,24 @@ describe('the request that wrote a row', () => {
       );
     };
     await ask('/lessons', json({ room: 1, from: '2026-06-02T08:00:00Z' }));
-    expect(await leads()).to.deep.equal([]);
-    const { profile } = await ask('/lessons', json({ room: 1, from: '2026-03-17T08:00:00Z' }));
-    expect(await leads()).to.deep.equal([
+    expect(await leads('1')).to.deep.equal([]);
+    const { profile } = await ask('/lessons', json({ room: 3, from: '2026-03-17T08:00:00Z' }));
+    expect(await leads('3')).to.deep.equal([
       `POST /lessons (${profile.token}) ${urls.profile(profile.token, 'overview')}`,
     ]);
-    const read = await ask('/lessons/1');
+    const read = await ask('/lessons/3');
     const markdown = await ask.page(urls.profileMarkdown(read.profile.token));
     expect(markdown)
-      .to.match(/checks found nothing else/)
+      .to.match(/No finding\./)
       .and.match(/hour moved.*09:00 to 10:00.*POST \/lessons/s);
+  });
+
+  it('is named for rows of a join with more conditions, by a moment and another value', async () => {
+    const { profile } = await ask('/lessons', json({ room: 2, from: '2026-05-05T08:00:00Z' }));
+    expect(await named(ask, await ask('/plan/2'))).to.deep.equal([
+      `last recorded write: POST /lessons (${profile.token})`,
+    ]);
+    expect(await named(ask, await ask('/plan/9'))).to.deep.equal([]);
   });
 
   it('is named if it deleted the row', async () => {

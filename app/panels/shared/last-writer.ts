@@ -40,6 +40,8 @@ interface Read {
   /** null: one key, which the source names. */
   row: RowTouched | null;
   found: readonly Values[];
+  /** The same of joined rows, whose `id` may be that of any table. */
+  cells: readonly Values[];
   isWhole: boolean;
   /** null: one row that was deleted may be missing among those that it got. */
   isFound: boolean | null;
@@ -59,11 +61,19 @@ const KEYS = ['id', '_id', 'uuid'];
 const KEY = /(?:^|_)(?:id|uuid|key|code|sku|slug|email|number)$|[a-z]Id$/;
 const UPSERT = /\bon\s+(?:conflict|duplicate)\b/i;
 
+const MOMENT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+
+/** One spelling of each moment. */
+function spelled(value: string | number): string {
+  const time = typeof value === 'string' && MOMENT.test(value) ? Date.parse(value) : NaN;
+  return Number.isNaN(time) ? String(value) : new Date(time).toISOString();
+}
+
 function valuesOf(pairs: Iterable<readonly [string, Json]>): Map<string, string> {
   const values = new Map<string, string>();
   for (const [name, value] of pairs)
     if ((typeof value === 'string' && !isMasked(value)) || typeof value === 'number')
-      values.set(name.toLowerCase(), String(value));
+      values.set(name.toLowerCase(), spelled(value));
   return values;
 }
 
@@ -116,8 +126,9 @@ function rowReads(database: Database): Read[] {
     if (!isOne && !where?.some(({ column }) => KEY.test(column) && row.where.has(column.toLowerCase())))
       return [];
     const isById = KEYS.some((key) => row.where.has(key));
-    // The `id` of joined rows may be that of any table.
     const isPlain = row.does === 'read' && joins === 0;
+    const cells =
+      row.does === 'count' ? [] : foundRows(query).map((found) => valuesOf(Object.entries(found)));
     return [
       {
         at: `database ${index}`,
@@ -125,7 +136,8 @@ function rowReads(database: Database): Read[] {
         to: endOf(query),
         source: serverOf(statement),
         row: { ...row, hasMore: row.hasMore || (limit !== null && !isById) },
-        found: isPlain ? foundRows(query).map((found) => valuesOf(Object.entries(found))) : [],
+        found: isPlain ? cells : [],
+        cells,
         isWhole: isPlain && query.rows === query.found?.length,
         isFound: query.rows === 0 ? false : isById && row.does === 'read' ? true : null,
       },
@@ -173,6 +185,20 @@ function rowsAfter(
   return [values];
 }
 
+/** Long enough to be of one row. */
+const TELLING = 12;
+const LEAST_CELLS = 2;
+
+/** Whether a row has what was written: in several columns, and one of them is a moment or a long text. */
+function hasCells(written: Values, found: Values, but: Values): boolean {
+  const equal = [...written].filter(([column, value]) => !but.has(column) && found.get(column) === value);
+  return (
+    equal.length >= LEAST_CELLS &&
+    equal.some(([, value]) => value.length >= TELLING) &&
+    !isOther(new Map([...written].filter(([column]) => !KEYS.includes(column))), found)
+  );
+}
+
 interface Change {
   /** It has an id of its own. */
   isNew: boolean;
@@ -193,6 +219,7 @@ function rowMatches(values: Values, { isNew, row, isOld }: Change, read: Read): 
     (id !== undefined && ids.includes(id)) ||
     (row?.hasMore === false &&
       [...read.found, where].some((found) => isWithin(row.where, new Map([...found, ...where]))));
+  if (!isSame && read.cells.some((cells) => hasCells(values, cells, where))) return 'yes';
   if (isSame) {
     const got = read.found.length === 1 ? read.found[0] : read.found[id === undefined ? -1 : ids.indexOf(id)];
     const written = [...(row?.sets ?? values)].filter(
@@ -261,7 +288,18 @@ function keyReads(commands: readonly Command[]): Read[] {
     if (!READS_KEY.test(command) || hits !== 1) return [];
     const times = { from: startMs, to: endOf(one) };
     const source = sourceOf(one, key);
-    return [{ at: `cache ${index}`, ...times, source, row: null, found: [], isWhole: false, isFound: true }];
+    return [
+      {
+        at: `cache ${index}`,
+        ...times,
+        source,
+        row: null,
+        found: [],
+        cells: [],
+        isWhole: false,
+        isFound: true,
+      },
+    ];
   });
 }
 
