@@ -18,9 +18,8 @@ import {
   triesOf,
   typeOf,
 } from './shared/calls.ts';
-import { type Call, type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
+import { type Call, type Database, endOf, type Needs, type Rule } from './shared/kept.ts';
 import { isOfWork, wasSeen } from './shared/errors.ts';
-import { kindOf } from './shared/queries.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
 import {
@@ -33,6 +32,7 @@ import {
   shareOf,
   pathText,
 } from './shared/wording.ts';
+import { isPlainRead } from './time.ts';
 
 /** Fewer calls are a handful, not a loop. */
 const MANY = 5;
@@ -396,10 +396,8 @@ type Given = Needs<'http_client', 'database'>;
 
 function readsOf(database: Database | undefined): Work[] {
   if (database === undefined) return [];
-  const isPlain = (query: Query): boolean =>
-    query.transaction === null && query.group === null && query.error === null && query.durationMs !== null;
   return database.queries
-    .filter((query) => isPlain(query) && kindOf(database, query) === 'read')
+    .filter((query) => isPlainRead(database, query))
     .map(({ startMs, waitMs, durationMs, caller, statement }) => ({
       startMs: startMs - waitMs,
       durationMs: (durationMs ?? 0) + waitMs,

@@ -361,7 +361,8 @@ function addressValues({ url }: ProfileHead, routing: Kept['routing'] | undefine
   return values;
 }
 
-function isCandidate(database: Database, query: Query): boolean {
+/** Whether another read could run beside it. */
+export function isPlainRead(database: Database, query: Query): boolean {
   return (
     query.transaction === null &&
     query.group === null &&
@@ -391,7 +392,7 @@ function chainsIn({ database, routing }: Given, head: ProfileHead): number[][] {
   let chain: number[] = [];
   let ofFirst: Set<string> | null = null;
   queries.forEach((query, index) => {
-    if (!isCandidate(database, query)) {
+    if (!isPlainRead(database, query)) {
       chain = [];
       return;
     }

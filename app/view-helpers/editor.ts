@@ -79,7 +79,7 @@ const LONGEST_PLACE = 200;
 /** File names: a finding's place may also be a header or an address, such as `localhost:5432`. */
 const SOURCE = /\.(?:[cm]?[jt]sx?|ejs|pug|hbs|html|sql|vue|svelte|astro|coffee)$/i;
 
-/** Files that the profiler may show, if the profile has the place: see observe/source-files.ts. */
+/** Files that the profiler may show, if the profile has the place: see observe/stacks/source-files.ts. */
 const SHOWN = /^(?!\/|[a-z]:)(?!.*(?:^|\/)(?:\.|node_modules\/)).+\.(?:[cm]?[jt]sx?|ejs|vue|svelte|coffee)$/i;
 
 export function sourcePlace(place: string): string | null {

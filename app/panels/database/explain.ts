@@ -14,7 +14,7 @@ const CAN_BE_PLANNED =
   /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with|replace)\b/i;
 /** Anything after a semicolon, even inside a literal: a driver that takes several statements would run it. */
 const MAY_BE_SEVERAL = /;\s*\S/;
-/** Of a statement that was cut (app/profiler/plain.ts). */
+/** Of a statement that was cut (app/profiler/record/plain.ts). */
 const CUT_SQL = /… \(\d+ more characters\)$/;
 /** What a connection can be set to that changes what a statement means. */
 const SETTING = /^\s*set\s+(?:session\s+|local\s+)?((?:search_path|role)\b[^;]*);?\s*$/i;

@@ -1,6 +1,6 @@
 /**
  * Query plans of slow statements: a tree with each node's share of the cost, and what stands out, in sentences. They are late
- * facts beside the profile (app/profiler/query-plan.ts); values are put in place from the profile's own, masked bindings.
+ * facts beside the profile (app/profiler/read/query-plan.ts); values are put in place from the profile's own, masked bindings.
  */
 import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/read/query-plan.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';

@@ -1,6 +1,6 @@
 /** Why a route did not match, in one sentence. Only texts are compared; no pattern is run again. */
 
-/** A similar route, from the facts of `observe/routing.ts`. */
+/** A similar route, from the facts of `observe/layers/routing.ts`. */
 export interface NearReason {
   method: string;
   reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';

@@ -52,7 +52,7 @@ const GENERIC =
 /** Stored in another form on purpose. */
 const SECRET = /passw|secret|pwd|pin$|salt|hash|token|signature/;
 const MOST_FIELDS = 200;
-/** How a value ends that was cut (app/profiler/plain.ts). */
+/** How a value ends that was cut (app/profiler/record/plain.ts). */
 const CUT = /… \(\d+ more characters\)$/;
 const WHOLE_MARK = /^\[masked \d+, ([a-z]+)\]$/;
 

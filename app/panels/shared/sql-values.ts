@@ -11,7 +11,7 @@ import { isMasked } from '../../profiler/masking/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { namedPlaceholders } from './statements.ts';
 
-/** Types that the JSON of a recorded value does not show (app/observe/statement.ts). */
+/** Types that the JSON of a recorded value does not show (app/observe/databases/statement.ts). */
 export type BindingType = NonNullable<NonNullable<Facts['query']['types']>[number]>;
 
 export interface Binding {
@@ -21,7 +21,7 @@ export interface Binding {
   type?: BindingType;
 }
 
-/** How app/profiler/plain.ts writes bytes: all of them, or how many. */
+/** How app/profiler/record/plain.ts writes bytes: all of them, or how many. */
 const BYTES = /^\[\w+, \d+ bytes: ([\da-f]*)\]$/;
 const BYTES_LEFT_OUT = /^\[(\w+, \d+ bytes)\]$/;
 const NEEDS_ESCAPES = /[\\\0-\x08\x0b-\x1f\x7f]/;

@@ -1,6 +1,6 @@
 /**
  * Browser timings of a page, stored beside its profile as the late fact `timing`: sent by the toolbar, checked by
- * controllers/profiler/browser-timing.ts, drawn by the timeline panel. Absent values were not measured.
+ * controllers/profiler/browser-report.ts, drawn by the timeline panel. Absent values were not measured.
  */
 
 export interface LongTask {

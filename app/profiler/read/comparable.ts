@@ -1,5 +1,5 @@
 /**
- * The compared parts of two profiles: figures, work that can repeat, and named values. app/controllers/profiler/compare-profiles.ts
+ * The compared parts of two profiles: figures, work that can repeat, and named values. app/controllers/profiler/compare/compare-profiles.ts
  * compares them for all panels.
  */
 

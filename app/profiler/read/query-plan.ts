@@ -1,5 +1,5 @@
 /**
- * Plans of statements, stored beside their profile as the late fact `plan`: made by app/observe/explain.ts, of slow ones after the response
+ * Plans of statements, stored beside their profile as the late fact `plan`: made by app/observe/databases/explain.ts, of slow ones after the response
  * and of any when somebody asks, read by the database panel. They contain placeholders instead of the statement's values.
  */
 

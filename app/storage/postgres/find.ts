@@ -1,6 +1,6 @@
 /**
  * Finds rows. The database narrows a query by its indexes (token, parent, trace, pins, time) and gives rows newest first in small pages;
- * all other filters and orders are those of every store (profiler/query-rows.ts), which see only the columns that they need.
+ * all other filters and orders are those of every store (profiler/store/query-rows.ts), which see only the columns that they need.
  */
 import type pg from 'pg';
 import { escapedForJson, type TextPlace } from '../../profiler/store/find-text.ts';

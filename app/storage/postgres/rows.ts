@@ -1,4 +1,4 @@
-/** Row of the index <-> row of `hindsight_profiles`, by the table of columns (profiler/profile-index.ts). */
+/** Row of the index <-> row of `hindsight_profiles`, by the table of columns (profiler/store/profile-index.ts). */
 import { type Column, COLUMN_ENTRIES, type FindingMark } from '../../profiler/store/profile-index.ts';
 import type { Row, StoreItem } from '../../profiler/store/store.ts';
 import { storable, storableDocument } from '../text.ts';
