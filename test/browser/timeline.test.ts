@@ -55,24 +55,26 @@ describe('the timeline in a browser', () => {
     expect(await page.locator('#wf details').count()).to.equal(0);
   });
 
-  it('says the time under the pointer, and zooms to what was dragged over', async () => {
+  it('says the time under the pointer, and zooms to what was dragged over, also from the overview', async () => {
     const { page, problems } = await browser.open();
-    await page.goto(timeline(busy));
-    const track = (await page.locator('.wf-box thead .track').boundingBox())!;
-    await page.locator('.wf-box tbody td.track').first().scrollIntoViewIfNeeded();
-    const row = (await page.locator('.wf-box tbody td.track').first().boundingBox())!;
-    const y = row.y + row.height / 2;
-    await page.mouse.move(track.x + track.width / 2, y);
-    const ms = Number(/^([\d.]+) ms$/.exec((await page.locator('.wf-over text').textContent()) ?? '')?.[1]);
-    expect(ms).to.be.within(150, 190);
-    await page.mouse.down();
-    await page.mouse.move(track.x + track.width * 0.75, y, { steps: 3 });
-    await page.mouse.up();
-    await page.waitForURL(/panel=timeline.*from=/);
-    const { searchParams } = new URL(page.url());
-    expect(Number(searchParams.get('from'))).to.be.closeTo(ms, 1);
-    expect(Number(searchParams.get('to'))).to.be.within(ms + 60, ms + 110);
-    expect(await page.getByRole('link', { name: 'The whole request' }).count()).to.equal(1);
+    for (const panel of ['timeline', 'overview']) {
+      await page.goto(timeline(busy).replace('panel=timeline', `panel=${panel}`));
+      const track = (await page.locator('.wf-box thead .track').boundingBox())!;
+      await page.locator('.wf-box tbody td.track').first().scrollIntoViewIfNeeded();
+      const row = (await page.locator('.wf-box tbody td.track').first().boundingBox())!;
+      const y = row.y + row.height / 2;
+      await page.mouse.move(track.x + track.width / 2, y);
+      const ms = Number(/^([\d.]+) ms$/.exec((await page.locator('.wf-over text').textContent()) ?? '')?.[1]);
+      expect(ms, panel).to.be.within(150, 190);
+      await page.mouse.down();
+      await page.mouse.move(track.x + track.width * 0.75, y, { steps: 3 });
+      await page.mouse.up();
+      await page.waitForURL(/panel=timeline.*from=/);
+      const { searchParams } = new URL(page.url());
+      expect(Number(searchParams.get('from')), panel).to.be.closeTo(ms, 1);
+      expect(Number(searchParams.get('to')), panel).to.be.within(ms + 60, ms + 110);
+      expect(await page.getByRole('link', { name: 'The whole request' }).count()).to.equal(1);
+    }
     expect(problems).to.deep.equal([]);
   });
 

@@ -5,6 +5,7 @@ import { recordError } from '../../app/observe/errors-seen.ts';
 import { createPanels } from '../../app/panels/index.ts';
 import { pageText } from '../../app/panels/shared/page-text.ts';
 import { usualOf } from '../../app/panels/overview/usual.ts';
+import { workOf } from '../../app/panels/overview/work.ts';
 import type { Context } from '../../app/profiler/record/context.ts';
 import type { BesideProfile } from '../../app/profiler/panel.ts';
 import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
@@ -42,6 +43,27 @@ describe('the overview panel', () => {
     expect(response.status).to.equal(200);
     return load(await response.text());
   }
+
+  it('puts what failed or took long first, by its findings', async () => {
+    const profile = await fixture.profileOf({ more: addBadPage, response: { headersAtMs: 1190 } });
+    const work = workOf(profile, profile.findings);
+    const worst = work?.rows.map(({ label, badges }) => [label, badges.map((badge) => badge.label).join()]);
+    expect(worst?.map(([label]) => label)).to.include.members([
+      'POST mail.internal/send',
+      '20 × select … from lines',
+      'event loop blocked by the timer prune',
+    ]);
+    expect(Object.fromEntries(worst ?? [])).to.include({ '20 × select … from lines': 'N+1' });
+    // As the findings stand.
+    const ranks = (work?.rows ?? []).map(({ badges }) =>
+      profile.findings.findIndex(({ label }) => label === badges[0]?.label),
+    );
+    const found = ranks.filter((rank) => rank >= 0);
+    expect(found)
+      .to.deep.equal([...found].sort((a, b) => a - b))
+      .and.have.length.above(2);
+    expect(work?.bands).to.deep.equal([{ startMs: 10, durationMs: 70 }]);
+  });
 
   it('says what differs from the last requests to its route, and nothing where nothing does', async () => {
     const profile = await fixture.profileOf({ url: '/orders?page=1&per_page=80', more: addBadPage });
@@ -128,6 +150,7 @@ describe('the overview panel', () => {
       expect($(`#time .legend .l-${part?.slice(2) ?? ''} a`)).to.have.length(1);
     expect($('#time .legend .l-log').text()).to.contain('Log lines').and.contain('2');
     expect($('#time .l-db a').attr('href')).to.equal('?panel=timeline&shown=1&queries=1');
+    expect($('#time thead th').first().text()).to.equal('Failed and slow');
     expect($('#usual').text())
       .to.contain('last 6')
       .and.contain('Parameter “tab”: “history”; 6 of 6 had “items”.');
@@ -148,6 +171,7 @@ describe('the overview panel', () => {
     for (const title of [
       'Findings',
       'Where the time went',
+      'Failed and slow',
       'Usual for this route',
       'Different this time',
       'Received',
@@ -170,9 +194,9 @@ describe('the overview panel', () => {
     const said = $('#wrong .none p').first().text();
     expect(said).to.equal('No finding. The checks can’t tell whether the values below are right.');
     expect($('#wrong .checks').text()).to.contain('n plus one');
-    // Time is not the question: it stands below what was received, asked and sent.
+    // Time is not the question: no waterfall, but what was received, asked and sent.
     expect($('#time .split')).to.have.length(1);
-    expect($('#asked ~ #time')).to.have.length(1);
+    expect($('#time .wf')).to.have.length(0);
     expect($('#asked li')).to.have.length(1);
     const own = await fixture.profileOf({ kind: 'profiler' });
     expect((await page(own.token))('#wrong .none p').first().text()).to.equal(

@@ -8,6 +8,7 @@ import { besideSections } from './beside.ts';
 import { overviewOf, overviewSteps, presentOverview } from './present.ts';
 import { type OverviewData, ranOf } from './ran.ts';
 import type { SummaryFacts } from '../../profiler/store/profile-index.ts';
+import { workOf } from './work.ts';
 
 /** Findings shown; a fold that hides a single one would be as long as it. */
 const SHOWN = 5;
@@ -28,6 +29,7 @@ function drawOverview(data: OverviewData, page: PanelPage) {
     shares: timeline === null ? [] : legendOf(timeline),
     totalMs: timeline?.totalMs ?? 0,
     notCounted: timeline === null ? [] : outsideTexts(timeline),
+    work: overview.isOfTime ? workOf(profile, findings) : null,
   };
 }
 

@@ -12,6 +12,7 @@ import { type Difference, type Differences, differencesOf } from './differences.
 import { type Measure, type Usual, usualOf } from './usual.ts';
 import { WHY_SUMMARY } from '../../profiler/record/recording-limit.ts';
 import { summarySections } from './summary.ts';
+import { type WorkRow, workOf } from './work.ts';
 import { NOBODY, type OverviewData, type Ran } from './ran.ts';
 import { answeredRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
 import { shareRow, sharesNote, timelineOf } from '../shared/timeline-data.ts';
@@ -71,6 +72,16 @@ function* exchangeOf(
   return {
     sections: sections.map((one, at) => (at === masked ? { ...one, note: OF_MARKS } : one)),
     changed: compared.filter(({ change }) => change === 'value' || change === 'type'),
+  };
+}
+
+function workRow({ label, durationMs, startMs, badges, after, outside }: WorkRow): Row {
+  return {
+    text: label,
+    number: durationMs,
+    badges: badges.map((badge) => badge.label),
+    note: after ? 'after the response' : outside ? 'outside of the request’s time' : null,
+    fields: [{ label: 'Start', value: startMs, unit: 'at' }],
   };
 }
 
@@ -188,7 +199,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
   const { profile } = from;
   if (data.summary !== undefined && profile.summary !== null)
     return { lead: [WHY_SUMMARY[profile.summary]], sections: summarySections(profile, data.summary) };
-  const { findings, verdict, leads, exchange, usual, differences } = overviewOf(data, from);
+  const { findings, verdict, leads, exchange, usual, differences, isOfTime: isTime } = overviewOf(data, from);
   const timeline = timelineOf(profile);
   return {
     sections: [
@@ -217,6 +228,12 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
         columns: { text: 'What' },
         ...(timeline === null ? {} : { note: sharesNote(timeline) }),
         rows: timeline === null ? [] : timeline.shares.map((share) => shareRow(share, timeline.totalMs)),
+      },
+      {
+        id: 'worst',
+        title: 'Failed and slow',
+        columns: { text: 'What', number: 'Duration' },
+        rows: isTime ? (workOf(profile, findings)?.rows ?? []).map(workRow) : [],
       },
       ...usualSections(usual),
     ],

@@ -27,10 +27,13 @@ export interface Usual {
   measures: Measure[];
   compared: number;
   differences: Difference[];
+  /** Requests by time, from 0 to `toMs`, as shares of the largest; this one's place. */
+  histogram: { bins: number[]; toMs: number; own: number | null };
 }
 
 /** Above the 95th percentile by less is no difference. */
 const CLEARLY = 1.1;
+const BINS = 30;
 const MOST_DIFFERENCES = 6;
 /** As many of the others have it: usual. As few: not. */
 const MOST = 0.6;
@@ -89,6 +92,20 @@ function processDifference({ process, startedAt }: Profile, recent: readonly Pro
   return [{ text: `The first request in process ${process}.` }];
 }
 
+function histogramOf(durationMs: number | null, recent: readonly ProfileIndex[]): Usual['histogram'] {
+  const times = recent.flatMap((row) => row.durationMs ?? []);
+  const toMs = Math.max(durationMs ?? 0, ...times);
+  const binOf = (ms: number): number => (toMs === 0 ? 0 : Math.min(BINS - 1, Math.floor((ms / toMs) * BINS)));
+  const counts = Array.from({ length: BINS }, () => 0);
+  for (const ms of times) counts[binOf(ms)] = (counts[binOf(ms)] ?? 0) + 1;
+  const most = Math.max(1, ...counts);
+  return {
+    bins: counts.map((count) => count / most),
+    toMs,
+    own: durationMs === null ? null : binOf(durationMs),
+  };
+}
+
 export function usualOf(profile: Profile, beside: BesideProfile | undefined): Usual | null {
   const { usual = null } = beside ?? {};
   if (usual === null) return null;
@@ -118,5 +135,6 @@ export function usualOf(profile: Profile, beside: BesideProfile | undefined): Us
     ].map((measure) => (hasTail(percentiles.count) ? measure : { ...measure, p95: null })),
     compared: recent.length,
     differences: differences.slice(0, MOST_DIFFERENCES),
+    histogram: histogramOf(profile.durationMs, recent),
   };
 }

@@ -15,9 +15,9 @@ import {
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, findOf, firstRows } from '../../render/rows-page.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type Axis, axisOf } from './time-axis.ts';
+import { type Axis, axisOf } from '../shared/time-axis.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
-import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from './span-rows.ts';
+import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from '../shared/span-rows.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
 /** Where the called request began, on the axis of this one: as the clocks say, if that is within its call, else in the middle. */

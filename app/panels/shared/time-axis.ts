@@ -1,6 +1,6 @@
 /** The axis of the drawing: the part of the request that it shows, and its round steps. */
 import { endOf } from '../../profiler/read/span.ts';
-import type { TimelineData } from '../shared/timeline-data.ts';
+import type { TimelineData } from './timeline-data.ts';
 import { type Tick, ticksOf } from '../../view-helpers/ticks.ts';
 
 export interface Axis {

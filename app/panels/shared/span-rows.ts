@@ -1,7 +1,7 @@
 /** Spans -> rows of the waterfall: a loop is one row; if a page has too many, the children of one parent fold by kind. */
 import { endOf, type SpanPart } from '../../profiler/read/span.ts';
-import { isOfLayer, type Span } from '../shared/timeline-data.ts';
-import { coveredMs } from '../shared/rows.ts';
+import { isOfLayer, type Span } from './timeline-data.ts';
+import { coveredMs } from './rows.ts';
 import { addTo, groupBy } from '../../profiler/group-by.ts';
 
 export interface ListedSpan {
