@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import express from 'express';
 import { createProfiler, type Json } from '../../app/index.ts';
+import { pathOfRegexp } from '../../app/profiler/record/express-routers.ts';
 import { close, listen } from '../support/listen.ts';
 import { EXPRESS_VERSIONS, express4 } from '../support/express-versions.ts';
 
@@ -131,5 +132,20 @@ for (const [name, make] of EXPRESS_VERSIONS)
           }
         },
       );
+    });
+
+    it('knows the path of a mount as Express 4.16 to 4.19 and as 4.20 and later compile it', () => {
+      const keys = [{ name: 'user' }, { name: 'kind' }];
+      for (const [path, sources] of Object.entries({
+        '/:user/books/:kind?': [
+          String.raw`^\/(?:([^\/]+?))\/books(?:\/([^\/]+?))?\/?(?=\/|$)`,
+          String.raw`^(?:\/([^/]+?))\/books(?:\/([^/]+?))?\/?(?=\/|$)`,
+        ],
+        '/:user.:kind': [
+          String.raw`^\/(?:([^\/]+?))(?:\.([^\/\.]+?))\/?(?=\/|$)`,
+          String.raw`^(?:\/([^/]+?))(?:\.([^/\.]+?))\/?(?=\/|$)`,
+        ],
+      }))
+        for (const source of sources) expect(pathOfRegexp(new RegExp(source, 'i'), keys)).to.equal(path);
     });
   });

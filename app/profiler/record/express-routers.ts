@@ -54,8 +54,8 @@ export function patternText(pattern: unknown): string {
   return Array.isArray(pattern) ? pattern.map(patternText).join(', ') : '';
 }
 
-/** Express 4's expressions for a parameter or a star, and for the end of a path. */
-const KEY = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)|\(\.\*\)/g;
+/** Express 4's expressions for a parameter or a star, and for the end of a path. The slash of a parameter is before its group up to 4.19. */
+const KEY = /(\\[/.])?\(\?:(\\[/.])?\(\[\^\\?\/(?:\\\.)?\]\+\?\)\)(\??)|\(\.\*\)/g;
 const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
 const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
 
@@ -67,9 +67,9 @@ function pathOfSource(source: string, names: string[]): string | null {
   const path = source
     .slice(1)
     .replace(END, '')
-    .replace(KEY, (found, optional?: string) => {
+    .replace(KEY, (found: string, before?: string, inside?: string, optional?: string) => {
       const name = names.shift() ?? '';
-      return found === '(.*)' ? '*' : `/:${name}${optional ?? ''}`;
+      return found === '(.*)' ? '*' : `${before ?? ''}${inside ?? ''}:${name}${optional ?? ''}`;
     })
     .replace(/\\(.)/g, '$1');
   return PLAIN.test(path) ? path || '/' : null;
