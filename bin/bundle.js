@@ -67,11 +67,12 @@ export { default } from './index.js';
 export { createAutoProfiler } from './compose/auto-profiler.js';
 `;
 /** Omits the export that only register.js needs. */
-const COMMONJS_DOOR = `Object.defineProperty(exports, '__esModule', { value: true });
-const { createAutoProfiler, ...door } = require('./hindsight-profiler.js');
-Object.assign(exports, door);
+const COMMONJS_DOOR = `const { createAutoProfiler, ...door } = require('./hindsight-profiler.js');
+// A CommonJS bundle of ES modules takes all of it for the default export.
+module.exports = Object.assign(door.default, door);
+Object.defineProperty(module.exports, '__esModule', { value: true });
 // By name, for those who read the names without running the file.
-exports.default = door.default;
+module.exports.default = door.default;
 `;
 
 /** The entry point for `require`, everything that a host loads in one file: Jest can neither require nor import ES modules. */

@@ -342,6 +342,25 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
       expect(said).to.include('Mark it external');
     });
 
+  it('has its default export in a CommonJS bundle of ES modules that requires it', async () => {
+    const outfile = join(folder, 'external.cjs');
+    const entry = join(folder, 'external.mjs');
+    await writeFile(
+      entry,
+      `import hindsight, { createProfiler } from 'express-hindsight';
+       console.log(typeof hindsight, typeof createProfiler);`,
+    );
+    await build({
+      entryPoints: [entry],
+      external: ['express-hindsight'],
+      bundle: true,
+      platform: 'node',
+      outfile,
+    });
+    const { stdout } = await run(process.execPath, [outfile], { cwd: folder, timeout: 20_000 });
+    expect(stdout).to.equal('function function\n');
+  });
+
   it('has types that a strict host compiles against, its own facts included', async () => {
     await writeFile(join(folder, 'host.mts'), TYPED_HOST);
     await writeFile(join(folder, 'host.cts'), REQUIRING_HOST);
