@@ -35,6 +35,14 @@ const MOST_CODE = 3;
 const BEFORE_URL = /^(?:at )?(?:async )?(?:(.*)[ @]\(?)?$/;
 const URL_WITH_PLACE = /^([^\s)]+):(\d+):(\d+)\)?$/;
 
+type EtagOf = (token: string) => Promise<string | null>;
+
+/** The client's latest requests. */
+interface Around {
+  rows: readonly ProfileIndex[];
+  etagOf: EtagOf;
+}
+
 function urlOf(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
 }
@@ -73,7 +81,7 @@ export function createReportAction(services: PageServices): { report: PageAction
     return (await profiles.find({ ...query, counted: false })).rows;
   }
 
-  async function etagOf(token: string): Promise<string | null> {
+  async function readEtag(token: string): Promise<string | null> {
     const found = await profiles.read(token);
     return namedHeader(
       found === null ? [] : (dataOf(found.profile, 'request')?.response?.headers ?? []),
@@ -81,13 +89,21 @@ export function createReportAction(services: PageServices): { report: PageAction
     );
   }
 
+  /** Of one report, whose frames and calls may all name the same few profiles: each is read once. */
+  function createEtags(): EtagOf {
+    const known = new Map<string, Promise<string | null>>();
+    return (token) => {
+      const etag = known.get(token) ?? readEtag(token);
+      known.set(token, etag);
+      return etag;
+    };
+  }
+
   /** The response that the browser had in its cache when it got this 304. */
-  async function cachedBefore({
-    token,
-    url,
-    clientAddress,
-    startedAt,
-  }: ProfileIndex): Promise<ProfileIndex | null> {
+  async function cachedBefore(
+    { token, url, clientAddress, startedAt }: ProfileIndex,
+    etagOf: EtagOf,
+  ): Promise<ProfileIndex | null> {
     const query = { url, clientAddress, until: startedAt, limit: MOST_CACHED };
     const { rows } = await profiles.find({ ...query, counted: false });
     const before = rows.find((row) => row.url === url && row.status === 200 && row.method === 'GET');
@@ -98,19 +114,19 @@ export function createReportAction(services: PageServices): { report: PageAction
   async function callOf(
     call: ReportedCall,
     at: number,
-    rows: readonly ProfileIndex[],
+    { rows, etagOf }: Around,
   ): Promise<BrowserCall | null> {
     if (!URL.canParse(call.url)) return null;
     const found =
       rows.find(({ token }) => token === call.token) ?? rows.find((row) => isCallOf(row, call, at));
     if (found === undefined) return null;
-    const row = found.status === 304 ? ((await cachedBefore(found)) ?? found) : found;
+    const row = found.status === 304 ? ((await cachedBefore(found, etagOf)) ?? found) : found;
     return { request: row.token, method: row.method, path: pathOf(row.url), status: row.status };
   }
 
   async function framesOf(
     stack: string,
-    { rows, from, document }: { rows: readonly ProfileIndex[]; from: PageReport; document: Profile | null },
+    { rows, etagOf, from, document }: Around & { from: PageReport; document: Profile | null },
   ): Promise<BrowserFrame[]> {
     const page = urlOf(from.page);
     const frames: BrowserFrame[] = [];
@@ -146,15 +162,15 @@ export function createReportAction(services: PageServices): { report: PageAction
     if (token !== undefined && found === null) throw createError('UNKNOWN_TOKEN', [token]);
     if (browserFactsIn(found?.amendments ?? {}).length >= MOST_BROWSER_FACTS)
       throw createError('BAD_REQUEST', [`${MOST_BROWSER_FACTS} reports of this page are stored already.`]);
-    const rows = await rowsOf(page, now);
+    const around: Around = { rows: await rowsOf(page, now), etagOf: createEtags() };
     const document = found?.profile ?? null;
     const stored = new Map<string, BrowserFact[]>();
     const factOf = async (item: ReportedItem): Promise<BrowserFact> => {
       const { kind, name = null, message = null, url = null, directive = null, calls = [] } = item;
       const asked = kind === 'call' || kind === 'file' ? [{ ...item, url: url ?? '' }] : calls;
-      const found = await Promise.all(asked.map((call) => callOf(call, now - item.agoMs, rows)));
+      const found = await Promise.all(asked.map((call) => callOf(call, now - item.agoMs, around)));
       const known = found.filter((call) => call !== null);
-      const frames = await framesOf(item.stack ?? '', { rows, from: report, document });
+      const frames = await framesOf(item.stack ?? '', { ...around, from: report, document });
       return { kind, atMs: now - item.agoMs, page: report.page, name, message, url, directive, frames, calls: known }; // prettier-ignore
     };
     for (const item of items) {

@@ -82,12 +82,16 @@ const PROGRAM = new RegExp(
 /** An argument of a shell, or what ends the command. */
 const ARGUMENT = /[ \t]{1,20}(?:"([^"\n]{0,1000})"|'([^'\n]{0,1000})'|([^\s"'|;&<>]{1,1000}))|[\n|;&]/y;
 const MOST_ARGUMENTS = 60;
+/** Of all commands in a text: a name of a program may follow another, many times. */
+const MOST_WORDS = 6000;
+const FEW_ARGUMENTS = 6;
 const CHPASSWD = /([\w.-]{1,60}:)([^\s"'|]{1,200})(?=["']?\s{0,5}\|\s{0,5}(?:sudo\s{1,5})?chpasswd\b)/g;
 const NPM_AUTH = /(:_(?:authToken|password|auth)=)([^\s"'&]{1,500})/g;
 
 export function maskCommands(text: string, { hide }: Pick<TextMasking, 'hide'>): string {
   let result = '';
   let done = 0;
+  let words = 0;
   for (const match of text.matchAll(PROGRAM)) {
     if (match.index < done) continue;
     const places: number[] = [];
@@ -96,7 +100,8 @@ export function maskCommands(text: string, { hide }: Pick<TextMasking, 'hide'>):
     for (let found = ARGUMENT.exec(text); found !== null; found = ARGUMENT.exec(text)) {
       const [whole, double, single, bare] = found;
       const value = double ?? single ?? bare;
-      if (value === undefined || args.length === MOST_ARGUMENTS) break;
+      if (value === undefined || args.length === (words < MOST_WORDS ? MOST_ARGUMENTS : FEW_ARGUMENTS)) break;
+      words++;
       args.push(value);
       places.push(found.index + whole.length - value.length - (bare === undefined ? 1 : 0));
     }

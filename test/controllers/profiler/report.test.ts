@@ -238,6 +238,23 @@ describe('a report of the browser', () => {
       expect(JSON.stringify(await fixture.profiles.read(token))).not.to.match(/hunter22|secret-word/);
     });
 
+    it('reads a profile that many frames name once', async () => {
+      await fixture.record({ url: '/big.js', responseHeaders: ['ETag', '"1"'] });
+      const { profiles } = fixture;
+      const read = profiles.read.bind(profiles);
+      let reads = 0;
+      Object.assign(profiles, { read: (of: string) => (reads++, read(of)) });
+      const items = Array.from({ length: 20 }, () => ({
+        ...ERROR,
+        stack: 'f@http://app.test/big.js:1:2\n'.repeat(10),
+      }));
+      expect(await post(report(...items))).to.equal(204);
+      expect(reads).to.be.lessThan(10);
+      expect((await facts()).map(({ frames }) => (frames as object[]).length)).to.deep.equal(
+        items.map(() => 10),
+      );
+    });
+
     it('takes no time over a stack that is made to be slow', async () => {
       const stack = `${' '.repeat(290)}${'@http:///'.repeat(290)}:`;
       const before = process.cpuUsage();
