@@ -1,8 +1,8 @@
 /** Statements that begin and end a transaction, or do no work. A text may hold several: the first begins it, the last ends it. */
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 /** Behind it only a comment is allowed: in a text of several statements, the words may stand in a value. */
-const COMMITS = /(?:^|;)\s*(?:commit|end)(?:\s+(?:work|transaction))?\s*(?:\/\*[^;]*\*\/\s*)?;?\s*$/i;
-const ROLLS_BACK = /(?:^|;)\s*(?:rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort\b)[^;]*;?\s*$/i;
+const COMMITS = /(?:^|;)\s*(?:commit|end)(?:\s+(?:work|transaction))?\s*(?:\/\*[^;]*\*\/\s*)?;?$/i;
+const ROLLS_BACK = /(?:^|;)\s*(?:rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort\b)[^;]*;?$/i;
 const TO_SAVEPOINT = /^\s*rollback\s+(?:work\s+|transaction\s+)?to\b/i;
 /** For a second phase, on any connection. */
 const PREPARES = /^\s*prepare\s+transaction\b/i;
@@ -12,12 +12,12 @@ export function beginsTransaction(sql: string): boolean {
 }
 
 export function commits(sql: string): boolean {
-  return COMMITS.test(sql);
+  return COMMITS.test(sql.trimEnd());
 }
 
 /** All of the transaction, not to a savepoint. */
 export function rollsBack(sql: string): boolean {
-  return ROLLS_BACK.test(sql);
+  return ROLLS_BACK.test(sql.trimEnd());
 }
 
 export function rollsBackToSavepoint(sql: string): boolean {

@@ -21,7 +21,7 @@ const UNITS = [
   'eyJ', 'eyJ.', 'eyJhbGciOiJkaXIiLCJlbmMiOiIifQ.', '-----BEGIN PRIVATE KEY-----', '-----BEGIN ', 'Bearer ', 'Bearer%20', '4111 ',
   '4', '4-', 'DE89 ', 'DE89', 'DE8', 'a://b:', '://', 'a%3A%2F%2Fb%3A', '$2b$', '/bot1:', '\\', '\\"', '"', "'", '`', 'x'.repeat(61), '\n',
   'a+', '&quot;', "''", "'a''b' password ", '<&gt;', 'password%3D1+', '<input name=\\"', 'a%253A%252F%252Fb%253A', 'cookie: ', 'name="password"\r\n\r\n', 'authorization', 'is ', ' is is',
-  'mysql ', '(a)=(', '(token)=(', "entry 'a' for key '", "token in ('", "token in ('a', ", 'your code ', 'otp ', 'otp <b>', 'a,token\n', 'a,token', 'token: |\n x\n', 'token: |\n', ' x\n',
+  'mysql ', '\\x">', '(a)=(', '(token)=(', "entry 'a' for key '", "token in ('", "token in ('a', ", 'your code ', 'otp ', 'otp <b>', 'a,token\n', 'a,token', 'token: |\n x\n', 'token: |\n', ' x\n',
   'token=[', 'token=<a', '/reset/', '/reset/a', '://a', '<a id=token>', '<a id=token', '"token";s:1:', 'Private-Lines: 1\n', '-----', '1a:AA', 'a8Q~', 'a.', 'sl.', 'type: "password", value: ',
 ]; // prettier-ignore
 

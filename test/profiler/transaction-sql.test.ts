@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { cpuMsOf } from '../support/waiting.ts';
 import {
   beginsTransaction,
   commits,
@@ -46,6 +47,11 @@ describe('the statements of a transaction', () => {
       expect(rollsBackToSavepoint(sql), sql).to.equal(true);
       expect(endsTransaction(sql), sql).to.equal(false);
     }
+  });
+
+  it('are told in linear time, whatever a value holds', () => {
+    for (const end of ['end', 'rollback'])
+      expect(cpuMsOf(() => endsTransaction(`select '; ${end}${' '.repeat(20_000)}x;'`))).to.be.lessThan(100);
   });
 
   it('prepare it for a commit on another connection', () => {

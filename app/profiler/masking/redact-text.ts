@@ -83,12 +83,20 @@ function maskElements(text: string, { isSecret, isSecretName, hide }: TextMaskin
   });
 }
 
+/** Without its closing quote, perhaps escaped. */
+function withoutEnd(text: string): string {
+  let end = /["']$/.test(text) ? text.length - 1 : text.length;
+  while (text.charAt(end - 1) === '\\') end--;
+  return text.slice(0, end);
+}
+
 function maskFields(text: string, { isSecretName, hide }: TextMasking): string {
   return text.replace(FIELD, (tag) => {
     const name = fieldName(tag, isSecretName);
     if (name === undefined) return tag;
     return tag.replace(FIELD_VALUE, (all, head: string, value: string) => {
-      const [, open = '', plain = ''] = /^(\\*["']?)([^]*?)\\*["']?$/.exec(value) ?? [];
+      const [open = ''] = /^\\*["']?/.exec(value) ?? [];
+      const plain = withoutEnd(value.slice(open.length));
       if (plain === '') return all;
       const quote = open === '' ? '"' : open;
       return `${head}${quote}${hide(name, plain)}${quote}`;
