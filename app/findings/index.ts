@@ -15,6 +15,7 @@ import { encodingRules } from './encodings.ts';
 import { endingRules } from './endings.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
+import { graphqlRules } from './graphql.ts';
 import { headerRules } from './headers.ts';
 import { jobRules } from './jobs.ts';
 import { loopRules } from './loops.ts';
@@ -61,6 +62,7 @@ export function createFindingRules(): FindingRule[] {
     ...callerRules,
     ...memoryRules,
     ...callRules,
+    ...graphqlRules,
     ...swallowedRules,
     ...timeRules,
     ...errorRules,

@@ -1,5 +1,6 @@
 /** Jobs that a queue does not take, or that are added within a transaction. */
 import { leavesOf } from '../panels/shared/json-leaves.ts';
+import { seenTimes } from '../panels/shared/overlap.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -20,9 +21,11 @@ import {
   isWrite,
   kindOf,
   labelOf,
+  plainSql,
   PRIMARY,
   type Read,
   readsOf,
+  rowOf,
   sqlOf,
   type Transaction,
   transactionsOf,
@@ -234,4 +237,105 @@ const jobOfRollback: Rule<Needs<'jobs' | 'database'>> = {
   },
 };
 
-export const jobRules: readonly Rule[] = [jobIgnored, jobBeforeCommit, jobOfRollback];
+type Run = NonNullable<Kept['jobs']['run']>;
+
+/** Names of what is booked: a second time is wrong. A job may count its own runs. */
+const BOOKED =
+  /(?:^|[_:.-])(?:balance|stock|quantity|qty|amount|total|points|credits?|seats|remaining|available|inventory|paid|revenue|cents)(?:$|[_:.-])/i;
+/** Of a thing that happens once. Of a user or an account, something may be booked again. */
+const OF_ONE_EVENT =
+  /^(?:event|message|delivery|order|payment|invoice|transaction|booking|refund|charge|shipment)_?(?:id|number|no)$|^(?:reference|idempotency_?key)$/i;
+const OWN_MOMENT = /^(?:id|uuid)$|(?:_at|At|_on|timestamp)$/;
+
+function isBooked(name: string): boolean {
+  return BOOKED.test(name.replace(/([a-z])([A-Z])/g, '$1_$2'));
+}
+
+/** The id of the one event that the data is about: `orderId`, `order.number`, or `id` beside a `type`. */
+function eventIn({ data }: Run): string | null {
+  const leaves = leavesOf(data);
+  const hasType = leaves.some(({ path }) => /^(?:type|event|topic)$/.test(path));
+  const found = leaves.find(({ path }) => {
+    const joined = path.split('.').slice(-2).join('_');
+    return (
+      OF_ONE_EVENT.test(joined) || OF_ONE_EVENT.test(joined.replace(/^.*_/, '')) || (path === 'id' && hasType)
+    );
+  });
+  const id = String(found?.value ?? '');
+  return id === '' || isMasked(id) ? null : id;
+}
+
+interface Booking {
+  /** Equal for two that change the same by the same. */
+  key: string;
+  what: string;
+  panel: 'cache' | 'database';
+  anchor: string;
+  place: string | null;
+}
+
+const ADDS_TO_KEY = /^(?:H?INCRBY(?:FLOAT)?|DECRBY|ZINCRBY)$/;
+
+function bookingsIn({ cache, database }: Partial<Kept>): Booking[] {
+  const items = cache?.items ?? [];
+  const commands = items.flatMap((item, index): Booking[] => {
+    const { command, key, error, caller: place } = item;
+    const values = item.args.map(({ value }) => String(value));
+    if (!ADDS_TO_KEY.test(command) || key === null || error !== null) return [];
+    if (!isBooked(key) && !isBooked(values[0] ?? '')) return [];
+    // It counts anew each time.
+    if (items.some((other) => other.key === key && /^(?:DEL|UNLINK|SET)$/.test(other.command))) return [];
+    const what = excerpt([command, key, ...values].join(' '), 80);
+    return [{ key: what, what, panel: 'cache', anchor: `k${index + 1}`, place }];
+  });
+  if (database === undefined) return commands;
+  const reads = readsOf(database);
+  const emptied = new Set(reads.flatMap(({ read }) => (read.verb === 'delete' ? [read.table] : [])));
+  const writes = reads.flatMap((one): Booking[] => {
+    const { read, query, index } = one;
+    if (query.rows === 0 || seenTimes(database, query) === null) return [];
+    const sql = plainSql(database, query);
+    const adds = read.sets.some(({ column }) => isBooked(column) && new RegExp(String.raw`\b${column} ?= ?(?:\w+\.)?${column} ?[+-]`, 'i').test(sql)); // prettier-ignore
+    const values = query.bindings.filter(({ name }) => !OWN_MOMENT.test(name));
+    const mayReplace = emptied.has(read.table) || /\bon conflict\b|\bon duplicate\b/i.test(sql);
+    const isEntry =
+      read.verb === 'insert' && !mayReplace && values.length > 1 && values.some(({ name }) => isBooked(name));
+    if (!adds && !isEntry) return [];
+    const key = JSON.stringify([sql, values]);
+    return [
+      { key, what: labelOf(database, query), panel: 'database', anchor: rowOf(index), place: query.caller },
+    ];
+  });
+  return [...commands, ...writes];
+}
+
+const jobRanTwice: Rule<Needs<'jobs', 'cache' | 'database'>> = {
+  name: 'job-ran-twice',
+  needs: ['jobs'],
+  labels: ['job ran twice'],
+  why: 'A job with the same name and the same data, about one event such as an order, had completed before. Both added the same number to an amount, or inserted the same entry.',
+  fix: 'Note the event in one step with the change (a unique index on its id, or `SET done:e_7001 1 NX`), and end if it is there. A `jobId` of BullMQ drops repetitions only while the job is stored: not with `removeOnComplete: true`.',
+  compares: ({ jobs: { run } }, { kind }) =>
+    kind === 'job' && run?.outcome === 'completed' && eventIn(run) !== null,
+  find(kept, { kind }, { earlier }) {
+    const { run } = kept.jobs;
+    const event = run?.outcome === 'completed' && kind === 'job' ? eventIn(run) : null;
+    if (run === undefined || event === null) return [];
+    const own = bookingsIn(kept);
+    const data = JSON.stringify(run.data);
+    for (const { head, kept: before } of own.length === 0 ? [] : earlier) {
+      const past = before.jobs?.run;
+      if (past?.outcome !== 'completed' || past.queue !== run.queue || past.name !== run.name) continue;
+      if (JSON.stringify(past.data) !== data) continue;
+      const theirs = new Set(bookingsIn(before).map(({ key }) => key));
+      const same = own.find(({ key }) => theirs.has(key));
+      if (same === undefined) continue;
+      const { what, key: _key, ...at } = same;
+      const sentence = `This job did what job ${head.token} had done before: both have the same data, about ${excerpt(event, 40)}, and both made the change ${what}`;
+      return [{ ...at, broke: 'unseen', severity: 'bad', sentence }];
+    }
+    return [];
+  },
+};
+
+export const jobRules: readonly Rule[] = [jobIgnored, jobBeforeCommit, jobOfRollback, jobRanTwice];

@@ -292,7 +292,7 @@ export function createConclude(
       if (!isExamined(profile)) return { earlier: false, siblings: false, overlapping: false };
       const { kept } = reading.seen();
       return {
-        earlier: profile.route !== null && runner.asks('compares', kept, profile),
+        earlier: (profile.route !== null || profile.kind === 'job') && runner.asks('compares', kept, profile),
         siblings: runner.asks('relates', kept, profile),
         overlapping: runner.asks('overlaps', kept, profile),
       };

@@ -24,7 +24,7 @@ export interface RuleBeside<Other = Readonly<Record<string, unknown>>> {
   shared: Readonly<Record<string, unknown>>;
   /** Milliseconds that the latest requests of this route of this process usually took, before this one; null if there were too few. */
   usualMs: number | null;
-  /** Up to 20 requests of its route before this one that were recorded in full, the newest first; empty unless `compares` asked for them. */
+  /** Up to 20 requests of its route, or of a job those of its name, before this one that were recorded in full, the newest first; empty unless `compares` asked for them. */
   earlier: readonly EarlierRequest<Other>[];
   /** Up to 20 requests of other routes before this one, likewise; empty unless `relates` asked for them. */
   siblings: readonly EarlierRequest<Other>[];

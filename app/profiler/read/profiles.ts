@@ -180,12 +180,17 @@ export function createProfiles(options: {
     }
   }
 
-  type Compared = Pick<ProfileDocument, 'token' | 'route' | 'method' | 'startedAt' | 'durationMs'>;
+  type Compared = Pick<
+    ProfileDocument,
+    'token' | 'kind' | 'route' | 'method' | 'url' | 'startedAt' | 'durationMs'
+  >;
   type Others = 'earlier' | 'siblings' | 'overlapping';
 
   const readers: Readonly<Record<Others, (of: Compared) => Promise<readonly EarlierRequest[]>>> = {
-    earlier: ({ token, route, method, startedAt: until }) =>
-      readOthers({ route: route ?? '', method, until, not: [{ token }] }),
+    earlier: ({ token, kind, route, method, url, startedAt: until }) =>
+      kind === 'job'
+        ? readOthers({ kinds: ['job'], url, until, not: [{ token }] })
+        : readOthers({ route: route ?? '', method, until, not: [{ token }] }),
     siblings: ({ route, method, startedAt: until }) =>
       readOthers({ kinds: ['request'], until, not: [{ route: route ?? '', method }] }),
     overlapping: ({ token, startedAt, durationMs }) =>
