@@ -14,6 +14,27 @@ function textOf(value: unknown): string {
 }
 
 describe('masking', () => {
+  for (const text of [
+    '<input placeholder="Password" value="Zk83hQvT1x">',
+    '<input autocomplete="current-password" name="a" value="Zk83hQvT1x">',
+    '{"op":"replace","path":"urn:ietf:params:scim:schemas:core:2.0:User:password","value":"Zk83hQvT1x"}',
+    'O:4:"User":1:{s:14:"\0User\0password";s:10:"Zk83hQvT1x";}',
+    'password|s:10:"Zk83hQvT1x";user|s:3:"bob";',
+  ])
+    it(`masks the value in ${JSON.stringify(text)}`, () => {
+      expect(redactor.text(text)).to.not.include('Zk83hQvT1x');
+      expect(textOf({ text })).to.not.include('Zk83hQvT1x');
+    });
+
+  it('leaves values beside other names in the same forms', () => {
+    for (const text of [
+      '<input placeholder="Search" value="abc12345">',
+      '{"op":"replace","path":"urn:ietf:params:scim:schemas:core:2.0:User:userName","value":"bob12345"}',
+      'theme|s:8:"dark1234";',
+    ])
+      expect(redactor.text(text)).to.equal(text);
+  });
+
   for (const name of ['orderKey', 'filterKey', 'columnKey', 'tabKey', 'labelKey', 'issueKey', 'promptTokens'])
     it(`takes ${name} for the name of something`, () => {
       const url = `/?${name}=created_at`;

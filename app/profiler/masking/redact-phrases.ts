@@ -155,9 +155,11 @@ function maskCodes(text: string, { mark }: TextMasking): string {
   );
 }
 
-/** A comma, or the type of the value, as PHP's serialize() writes it. */
+/** A comma, or the type of the value, as PHP's serialize() writes it. There, a private name begins with that of its class, between zero bytes. */
 const LISTED_NAME =
-  /["'`](-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`](?:\s{0,10},\s{0,10}|(;s:\d{1,9}:))(?=\\{0,16}["'`])/g;
+  /["'`](?:(?:\0|\\u0000)[\w*\\]{1,100}(?:\0|\\u0000))?(-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`](?:\s{0,10},\s{0,10}|(;s:\d{1,9}:))(?=\\{0,16}["'`])/g;
+/** A PHP session: `password|s:8:"…"`. */
+const SESSION_NAME = /\b([A-Za-z]\w{2,60})\|s:\d{1,9}:(?=\\{0,16}")/g;
 
 /** Whether the item after a secret name in a list is its value and not another name. */
 export function isListedValue(value: string): boolean {
@@ -176,9 +178,18 @@ function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
   });
 }
 
-/** Fields that hold a name and its value: `{"name":"password","value":"…"}`. */
+function maskSessions(text: string, { isSecretName, hide }: TextMasking): string {
+  return rewrite(text, SESSION_NAME, (match, replace) => {
+    const [whole, name = ''] = match;
+    const quoted = isSecretName(name) ? readQuoted(text, match.index + whole.length) : null;
+    if (quoted === null || holdsMark(quoted.value)) return;
+    replace(match.index + whole.length, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);
+  });
+}
+
+/** Fields that hold a name and its value: `{"name":"password","value":"…"}`. SCIM begins a name with the URN of its schema. */
 const NAMED_VALUE =
-  /\b(?:name|key|path|param|property|field|label|instancePath|type(?=\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']password))\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']([\w./[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?(?:val(?:ue)?|(?:old|new)_?value|received|input|data)\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
+  /\b(?:name|key|path|param|property|field|label|instancePath|type(?=\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']password))\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["'](?:urn:[\w.:-]{1,100}:)?([\w./[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?(?:val(?:ue)?|(?:old|new)_?value|received|input|data)\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
 
 function maskNamedValues(text: string, { isSecret, hide }: TextMasking): string {
   return rewrite(text, NAMED_VALUE, (match, replace) => {
@@ -209,7 +220,8 @@ function maskMarkup(text: string, { isSecretName, hide }: TextMasking): string {
 
 export function maskPhrases(text: string, masking: TextMasking): string {
   const named = /val|input|received|data/i.test(text) ? maskNamedValues(text, masking) : text;
-  const rows = maskListed(named.includes('(') ? maskRows(named, masking) : named, masking);
+  const listed = maskListed(named.includes('(') ? maskRows(named, masking) : named, masking);
+  const rows = listed.includes('|s:') ? maskSessions(listed, masking) : listed;
   const literals = rows.includes("'")
     ? maskDuplicates(maskConditions(rows, masking), masking)
     : maskDuplicates(rows, masking);

@@ -33,8 +33,9 @@ const OAUTH = /grant_type|client_id|redirect_uri|code_verifier|[?&]state=/i;
 const TAG = /<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]*)?>/g;
 const FIELD =
   /<(?:input|meta|button|option|textarea|add|property|param|entry|setting|variable|field)\s[^<>]*>/gi;
-/** The quotes may be escaped, inside a string. The type says it in `<input type="password">`. */
-const FIELD_NAME = /\b(?:name|id|key|type)\s{0,5}=\s{0,5}(?:\\{0,16}["'])?([^"'\s<>\\]{1,200})/gi;
+/** The quotes may be escaped, inside a string. Type, hint or label say it in `<input type="password">`. */
+const FIELD_NAME =
+  /\b(?:name|id|key|type|placeholder|autocomplete|aria-label)\s{0,5}=\s{0,5}(?:\\{0,16}["'])?([^"'\s<>\\]{1,200})/gi;
 const FIELD_VALUE =
   /(\b(?:value|content)\s{0,5}=\s{0,5})("[^"]*"?|'[^']*'?|\\{1,16}"[^"\\]*(?:\\{1,16}"?)?|[^\s"'<>\\]+)/gi;
 const PART =
