@@ -53,6 +53,7 @@ const INNOCENT_BEFORE_TOKENS = new Set([
 /** Names of secrets as often as of harmless things: only a value that looks random is masked below a name that ends with one. */
 const AMBIGUOUS = new Set([
   'key', 'keys', 'code', 'session', 'ticket', 'private', 'license', 'licence', 'assertion', 'seed', 'webhook', 'invite', 'pat',
+  'reset', 'magic', 'activation', 'verification', 'confirmation', 'challenge', 'mfa',
 ]); // prettier-ignore
 /** Names that contain a secret word but have no secret value: our own headers, and descriptions. */
 const PUBLIC_NAMES = new Set([

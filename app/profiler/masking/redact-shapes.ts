@@ -93,7 +93,7 @@ const ADDRESS = /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*:)([^\s/@'"<>]+)@/gi;
 const USER = /(:\/\/)([\w.~+%-]{16,200})(?=@)/g;
 /** The path of a link that lets in whoever has it. */
 const LINK =
-  /(\/(?:reset(?:[-_]?password)?|set[-_]?password|password[-_/]reset|(?:forgot|change)[-_]?password|magic(?:[-_]?link)?|(?:verify|confirm)(?:[-_]?(?:email|account))?|email[-_/](?:verify|confirm)|activat(?:e|ion)|unsubscribe|invit(?:e|ation)s?|tokens?)\/)([\w.~=-]{16,500})/gi;
+  /(\/(?:reset(?:[-_]?password)?|set[-_]?password|password[-_/]reset|(?:forgot|change)[-_]?password|magic(?:[-_]?link)?|(?:verify|confirm)(?:[-_]?(?:email|account))?|email[-_/](?:verify|confirm)|activat(?:e|ion)|unsubscribe|invit(?:e|ation)s?|tokens?)\/)([\w.~=-]{12,500})/gi;
 /** The same, percent-encoded in another address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
 const ENCODED_ADDRESS =
   /([a-z][a-z0-9+.-]{1,20}(?::|%(?:25){0,3}3a)(?:\/|%(?:25){0,3}2f){2}(?:(?!%(?:25){0,3}(?:2f|3a|40))[^\s/:@'"<>&])*(?::|%(?:25){0,3}3a))((?:(?!%(?:25){0,3}(?:2f|40))[^\s/@'"<>&])+)(%(?:25){0,3}40)/gi;
