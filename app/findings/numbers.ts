@@ -6,12 +6,12 @@ import { leavesIn, leavesOf, objectsIn, parseBeginning, type Leaf } from '../pan
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { type Json } from '../profiler/json.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
 import type { Call, Database, Needs, Rule } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, readsOf, textOf } from './shared/queries.ts';
+import { draftAt, isWrite, labelOf, type Read, readsOf, textOf } from './shared/queries.ts';
 import { isSlow } from './shared/statement-reasons.ts';
 import { count, excerpt } from './shared/wording.ts';
 
@@ -246,20 +246,53 @@ function roundedBefore({ database, request }: WithCalls): FindingDraft[] {
   });
 }
 
+/** Driver -> how it keeps a long number. The first whose package is there; an ORM has its driver beside it. */
+const KEEPS_DIGITS: Readonly<Record<string, readonly (readonly [name: string, advice: string])[]>> = {
+  postgresql: [
+    ['postgres', 'leave bigint as text in the types of postgres.js'],
+    ['pg', 'leave bigint as text, without setTypeParser(20, …) of pg'],
+  ],
+  mysql: [
+    ['mysql2', 'set supportBigNumbers and bigNumberStrings of mysql2'],
+    ['mysql', 'set supportBigNumbers and bigNumberStrings of mysql'],
+  ],
+  sqlite: [
+    ['better-sqlite3', 'call safeIntegers() of better-sqlite3'],
+    ['', 'call setReadBigInts(true) of node:sqlite'],
+  ],
+};
+
+function driverAdvice(system: string | undefined, configuration: unknown): string {
+  const { packages } = isRecord(configuration) ? configuration : {};
+  const names = (Array.isArray(packages) ? packages : []).map((one) => String(one).split(' ')[0]);
+  const advice = KEEPS_DIGITS[system ?? '']?.find(([name]) => name === '' || names.includes(name))?.[1];
+  return advice === undefined ? '' : `; ${advice}`;
+}
+
+/** The statement that returned one of these ids. */
+function sourceOf(database: Database | undefined, ids: readonly LongId[]): Omit<Read, 'read'> | undefined {
+  const digits = new Set(ids.map((id) => id.digits));
+  const index = (database?.queries ?? []).findIndex((query) =>
+    foundRows(query).some((row) => Object.values(row).some((value) => digits.has(textOf(value) ?? ''))),
+  );
+  const query = database?.queries[index];
+  return query === undefined ? undefined : { query, index };
+}
+
 const digitsLost: Rule<WithCalls> = {
   name: 'digits-lost',
   needs: ['request'],
   labels: ['digits lost'],
   why: 'An id above 2^53 was a number of JavaScript. A statement got it, or a call responded with one that later steps have rounded. Or ids of 18 digits or more that were received or sent end in zeros, as JavaScript prints them.',
-  fix: 'Keep long ids as text from where they come: `supportBigNumbers` of `mysql2`, `bigint` as text in `pg` (its default), or a JSON parser that reads long numbers as BigInt (`json-bigint`).',
-  find(kept) {
+  fix: 'Keep long ids as text: `types` of postgres.js, no `setTypeParser(20, …)` of `pg`, `supportBigNumbers` and `bigNumberStrings` of `mysql2`, or a JSON parser that reads long numbers as BigInt (`json-bigint`).',
+  find(kept, _head, { shared }) {
     const { request, database, http_client: client, routing } = kept;
     for (const [index, query] of (database?.queries ?? []).entries()) {
       const long = query.bindings.find(
         ({ name, value }) => ID.test(name) && Number.isInteger(value) && !Number.isSafeInteger(value),
       );
       if (long === undefined || query.error !== null || database === undefined) continue;
-      const sentence = `${labelOf(database, query)} got a number above 2^53 for ${excerpt(long.name, 40)}: a JavaScript number can’t hold its last digits`;
+      const sentence = `${labelOf(database, query)} was sent a JavaScript number above 2^53 for ${excerpt(long.name, 40)}, which can’t hold its last digits`;
       return [draftAt({ query, index }, sentence, 'bad')];
     }
     const ids = roundedIds(request);
@@ -273,9 +306,17 @@ const digitsLost: Rule<WithCalls> = {
     );
     const call = calls[found] ?? (calls.length === 1 ? calls[0] : undefined);
     const many = count(ids.length, 'value');
+    const name = excerpt(first.name, 40);
+    const source = found === -1 ? sourceOf(database, ids) : undefined;
+    if (source !== undefined && database !== undefined) {
+      const { system } = database.statements[source.query.statement] ?? {};
+      const advice = driverAdvice(system, shared.configuration);
+      const sentence = `${labelOf(database, source.query)} returned ${name} as a JavaScript number, which can’t hold an integer above 2^53: ${many} in the response lost the last digits${advice}`;
+      return [{ ...draftAt(source, sentence, 'bad'), broke: 'response' }];
+    }
     const from = found === -1 || call === undefined ? '' : `; ${callName(call)} responded with all of them`;
-    const sentence = `${many} of ${excerpt(first.name, 40)} in the response lost the last digits: a JavaScript number can’t hold them above 2^53${from}`;
-    const place = call?.caller ?? database?.queries[0]?.caller ?? routing?.route?.source;
+    const sentence = `${many} of ${name} in the response lost the last digits: a JavaScript number can’t hold an integer above 2^53${from}`;
+    const place = call?.caller ?? routing?.route?.source ?? database?.queries[0]?.caller;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
   },
 };

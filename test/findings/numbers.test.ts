@@ -26,7 +26,15 @@ const callOf = ({ sent, form, got }: AskedCall) => ({
 function found(
   name: string,
   asked: AskedRequest & { text?: string; link?: string },
-  { calls = [], database }: { calls?: readonly AskedCall[]; database?: ReturnType<typeof keptQueries> } = {},
+  {
+    calls = [],
+    database,
+    packages = [],
+  }: {
+    calls?: readonly AskedCall[];
+    database?: ReturnType<typeof keptQueries>;
+    packages?: readonly string[];
+  } = {},
 ) {
   const rule = numberRules.find((one) => one.name === name);
   const request = keptRequest(asked);
@@ -38,7 +46,13 @@ function found(
     http_client: { calls: calls.map(callOf) },
     ...(database === undefined ? {} : { database }),
   };
-  return rule?.find(kept, { method: 'GET', status: 200 } as never, {} as never) ?? [];
+  return (
+    rule?.find(
+      kept,
+      { method: 'GET', status: 200 } as never,
+      { shared: { configuration: { packages } } } as never,
+    ) ?? []
+  );
 }
 
 const sentences = (...given: Parameters<typeof found>) => found(...given).map(({ sentence }) => sentence);
@@ -83,7 +97,7 @@ describe('findings from numbers', () => {
     const of = (text: string, got?: string) =>
       sentences('digits-lost', { text }, { calls: got === undefined ? [] : [{ got }] });
     const lost =
-      'value of id in the response lost the last digits: a JavaScript number can’t hold them above 2^53';
+      'value of id in the response lost the last digits: a JavaScript number can’t hold an integer above 2^53';
     expect(of('{"id":1871240935127654400}')).to.deep.equal([`1 ${lost}`]);
     expect(of('[{"id":"1871240935127654400"},{"id":"1871240935127659000"}]')).to.deep.equal([
       `2 ${lost.replace('value', 'values')}`,
@@ -102,7 +116,7 @@ describe('findings from numbers', () => {
     const database = (id: Json) =>
       keptQueries({ sql: 'select * from posts where id = $1', bindings: { id } });
     expect(sentences('digits-lost', {}, { database: database(1871240935127654400) })).to.deep.equal([
-      'select … from posts got a number above 2^53 for id: a JavaScript number can’t hold its last digits',
+      'select … from posts was sent a JavaScript number above 2^53 for id, which can’t hold its last digits',
     ]);
     expect(sentences('digits-lost', {}, { database: database('1871240935127654401') })).to.deep.equal([]);
     const asked = (id: string, rows = 0) =>
@@ -117,6 +131,39 @@ describe('findings from numbers', () => {
     expect(asked('915013950209306600', 1), 'it is there').to.deep.equal([]);
     expect(asked('915013950209306613')).to.deep.equal([]);
     expect(asked('4711')).to.deep.equal([]);
+  });
+
+  it('a long id that a driver returned as a number, at the statement that returned it', () => {
+    const of = (id: Json, system: string, ...packages: string[]) =>
+      found(
+        'digits-lost',
+        { text: '{"messages":[{"id":844138244839845900}]}' },
+        {
+          packages,
+          database: keptQueries(
+            {
+              sql: 'select id, name from people where token = $1',
+              found: [{ id: 1 }],
+              caller: 'src/identify.ts:5',
+            },
+            { sql: 'select id from messages', system, found: [{ id }], caller: 'src/channels.ts:27' },
+          ),
+        },
+      )[0];
+    const sentence =
+      'select … from messages returned id as a JavaScript number, which can’t hold an integer above 2^53: 1 value in the response lost the last digits';
+    expect(of(844138244839845900, 'postgresql', 'express 5.3.0', 'postgres 3.4.9')).to.include({
+      sentence: `${sentence}; leave bigint as text in the types of postgres.js`,
+      place: 'src/channels.ts:27',
+      broke: 'response',
+    });
+    const advice = (...given: [system: string, ...packages: string[]]) =>
+      of(844138244839845900, ...given)?.sentence.slice(sentence.length);
+    expect(advice('postgresql', 'pg 8.16.0')).to.match(/^; .* of pg$/);
+    expect(advice('mysql', 'mysql2 3.0.0')).to.match(/^; .* of mysql2$/);
+    expect(advice('sqlite')).to.match(/^; .* of node:sqlite$/);
+    expect(advice('postgresql')).to.equal('');
+    expect(of(7, 'postgresql', 'pg 8.16.0')?.place, 'of no statement').to.equal('src/movies.ts:4');
   });
 
   it('a negative number that a comparison of texts let through', () => {
