@@ -62,15 +62,35 @@ function isBounded(database: Database, { members, durationMs }: Group): boolean 
   );
 }
 
+/** A database within the process takes no round trip, so such reads cost nothing that a join would save. */
+const IN_PROCESS = 'sqlite';
+const IN_PROCESS_MS = 1;
+
+function isFree({ statements }: Database, { statement, durationMs }: Group): boolean {
+  return statements[statement]?.system === IN_PROCESS && durationMs < IN_PROCESS_MS;
+}
+
+/** The loop writes the table between its reads: one read before the loop would miss what it wrote. */
+function writesBetween(database: Database, { members }: Group): boolean {
+  const reads = readsOf(database);
+  const table = reads.find(({ index }) => index === members[0])?.read.table ?? null;
+  if (table === null) return false;
+  const writes = reads.filter(({ read }) => read.verb !== 'select' && read.table === table);
+  const gaps = members.slice(1).map((next, at) => [members[at] ?? next, next] as const);
+  const written = gaps.filter(([from, to]) => writes.some(({ index }) => index > from && index < to));
+  return written.length * 2 >= gaps.length;
+}
+
 const nPlusOne: Rule<Needs<'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
   labels: ['N+1'],
-  why: 'At least three reads of this request came from the same line and differ only in their values. Up to five quick ones for a list with such a LIMIT are ignored.',
+  why: 'At least three reads came from one line and differ only in values. Ignored: up to five quick ones for a list with such a LIMIT, and SQLite under 1 ms. A loop that writes the table between its reads is a note.',
   fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
   find({ database }, { durationMs: wholeMs }) {
     return loopsOf(database, 'n+1', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
-      if (isBounded(database, group)) return [];
+      if (isBounded(database, group) || isFree(database, group)) return [];
+      if (writesBetween(database, group)) return [{ ...loop, severity: 'info' }];
       const { durationMs } = group;
       const isDear = wholeMs !== null && durationMs > Math.max(HEAVY_MS, wholeMs * HEAVY_SHARE);
       return [{ ...loop, severity: timesOf(group) >= MANY || isDear ? 'bad' : 'warn' }];

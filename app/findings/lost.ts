@@ -75,6 +75,21 @@ function isBound({ queries, statements }: Database, value: Value): boolean {
   );
 }
 
+/** Whether a command of a cache got the number or its opposite, or the response has what was read plus or minus it. */
+function isCounted({ cache, database }: Partial<Kept>, { name, value }: Field, after: Value): boolean {
+  const number = typeof value === 'boolean' || value === '' ? 0 : Number(value);
+  if (!Number.isFinite(number) || number === 0 || typeof after === 'boolean') return false;
+  const items = cache?.items ?? [];
+  const given = new Set([String(number), String(-number)]);
+  if (items.some(({ args }) => args.some((arg) => given.has(String(arg.value))))) return true;
+  const rows = (database?.queries ?? []).flatMap((query) => foundRows(query));
+  return leavesOf([...items.map(({ found }) => found?.value ?? null), ...rows]).some(
+    (leaf) =>
+      sameName(leaf.name) === sameName(name) &&
+      [1, -1].some((sign) => Number(leaf.value) + sign * number === Number(after)),
+  );
+}
+
 function leafOf(value: Json): Value {
   return typeof value === 'object' ? JSON.stringify(value) : value;
 }
@@ -93,7 +108,7 @@ function entityOf(sent: Json, fields: readonly Field[]): Record<string, Json> | 
 const NOT_KEPT = /passw|secret|token|csrf|confirm|hash|pin$/i;
 
 /** A field whose new value is in no statement, and of which the response has another value. */
-function ignoredField(request: KeptRequest, database: Database | undefined): Field | null {
+function ignoredField({ request, database, cache }: Needs<'request', 'database' | 'cache'>): Field | null {
   const { response } = request;
   if (!/\bjson\b/i.test(response?.contentType ?? '') || response?.truncated === true) return null;
   const fields = fieldsOf(request);
@@ -114,18 +129,19 @@ function ignoredField(request: KeptRequest, database: Database | undefined): Fie
         return false;
       if ([value, after].some((one) => typeof one === 'string' && isMasked(one))) return false;
       if (changeOf(value, after, true) !== 'value' || mishap(value, after) !== null) return false;
+      if (isCounted({ cache, database }, { name, value }, after)) return false;
       return database === undefined || typeof value === 'boolean' || !isBound(database, value);
     }) ?? null
   );
 }
 
-const fieldLost: Rule<Needs<'request', 'database' | 'routing'>> = {
+const fieldLost: Rule<Needs<'request', 'database' | 'routing' | 'cache'>> = {
   name: 'field-lost',
   needs: ['request'],
   labels: ['field lost'],
   why: 'A field of the body was received; a write bound NULL for the column of this or a similar name, or no statement has it and the response has another value.',
   fix: 'Compare the names of client, handler and table letter by letter (`unitPrice`, `unit_price`). Validate the body, and refuse fields that are not known.',
-  find({ request, database, routing }, { method, status }) {
+  find({ request, database, routing, cache }, { method, status }) {
     if (status === null || status < 200 || status >= 400 || method === 'GET' || method === 'HEAD') return [];
     const lost = database === undefined ? null : lostField(request, database);
     if (lost !== null && database !== undefined) {
@@ -133,7 +149,7 @@ const fieldLost: Rule<Needs<'request', 'database' | 'routing'>> = {
       const sentence = `The body has ${excerpt(field.name, 60)}, but ${labelOf(database, one.query)} got NULL for ${excerpt(column, 60)}`;
       return [draftAt(one, sentence, 'bad')];
     }
-    const ignored = ignoredField(request, database);
+    const ignored = ignoredField({ request, database, cache });
     if (ignored === null) return [];
     const stored = database === undefined ? '' : ' no statement has it, and';
     const sentence = `The body has ${excerpt(ignored.name, 60)}:${stored} the response has another value`;

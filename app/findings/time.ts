@@ -234,8 +234,8 @@ function heaviest(
   return most === undefined || most.ms < pageMs / 2 ? null : most;
 }
 
-/** Engines compile a view when it is first rendered, which takes about a tenth of a second. */
-const FIRST_MS = 400;
+/** Engines load and compile a view when it is first rendered: Pug takes half a second on a busy machine. */
+const FIRST_MS = 1000;
 
 function mayBeFirst(durationMs: number): boolean {
   return durationMs >= LONG_MS && durationMs < FIRST_MS;
@@ -245,7 +245,7 @@ const slowView: Rule<Needs<'views'>> = {
   name: 'slow-view',
   needs: ['views'],
   labels: ['slow view'],
-  why: 'Rendering took 100 ms from `render` to its callback (400 ms if no earlier request rendered the view), or half of a request that took three times as long as its route usually does. Each partial of EJS, Handlebars and Eta is timed too.',
+  why: 'Rendering took 100 ms from `render` to its callback (a second if no earlier request rendered the view), or half of a request that took three times as long as its route usually does. Each partial of EJS, Handlebars and Eta is timed too.',
   fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
   compares: ({ views: { views } }) => views.some(({ durationMs }) => mayBeFirst(durationMs ?? 0)),
   find({ views: { views } }, { durationMs: wholeMs }, from) {

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import { loopRules } from '../../app/findings/loops.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
 
 describe('finding n-plus-one', () => {
   const ask = withFindingsDatabase(
@@ -182,5 +184,38 @@ describe('finding n-plus-one', () => {
       expect(markdown).to.contain(`\`\`\`sql\n${code}\n\`\`\``);
       expect(markdown.replaceAll('\\', '')).to.contain(assumes);
     }
+  });
+
+  const ofRecorded = (asked: readonly AskedQuery[], members: readonly number[], durationMs: number) => {
+    const database = keptQueries(...asked);
+    const groups = [{ kind: 'n+1', statement: members[0], caller: 'src/a.ts:5', members, durationMs }];
+    const rule = loopRules.find(({ name }) => name === 'n-plus-one');
+    const found = rule?.find({ database: { ...database, groups } }, { durationMs: 60 } as never, {} as never);
+    return (found ?? []).map(({ severity }) => severity);
+  };
+  const read = (table = 'parts', system = 'postgresql'): AskedQuery => ({
+    sql: `select stock from ${table} where number = $1`,
+    system,
+    bindings: { number: 'BR-1' },
+  });
+  const raise: AskedQuery = { sql: 'update parts set stock = stock + 1 where number = $1' };
+
+  it('is a note if the loop writes the table between its reads', () => {
+    expect(ofRecorded([read(), raise, read(), raise, read()], [0, 2, 4], 9)).to.deep.equal(['info']);
+    expect(ofRecorded([read(), raise, read(), read()], [0, 2, 3], 9), 'one was left out').to.deep.equal([
+      'info',
+    ]);
+    const orders = [read('orders'), raise, read('orders'), raise, read('orders')];
+    expect(ofRecorded(orders, [0, 2, 4], 9), 'another table').to.deep.equal(['warn']);
+    expect(ofRecorded([read(), read(), read(), raise], [0, 1, 2], 9), 'after the loop').to.deep.equal([
+      'warn',
+    ]);
+  });
+
+  it('ignores reads of SQLite that took no time', () => {
+    const reads = [1, 2, 3].map(() => read('parts', 'sqlite'));
+    expect(ofRecorded(reads, [0, 1, 2], 0.3)).to.deep.equal([]);
+    expect(ofRecorded(reads, [0, 1, 2], 1.2)).to.deep.equal(['warn']);
+    expect(ofRecorded([read(), read(), read()], [0, 1, 2], 0.3), 'a round trip each').to.deep.equal(['warn']);
   });
 });
