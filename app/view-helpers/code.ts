@@ -24,7 +24,7 @@ const MOST_LINES = 2000;
 const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c', 'v']);
 /** A truncated string ends with its line: a search from each of its quotes would take quadratic time. */
 const JSON_TOKEN =
-  /("(?:[^"\\]|\\.)*(?:"|\\?$))(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
+  /("(?:[^"\\]|\\[^])*(?:"|\\?$))(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
 
 function tokenHtml([kind, text]: CodeToken): string {
   if (kind === 'u') return `<u>${escapeHtml(text)}</u>`;
