@@ -265,6 +265,7 @@ describe('the page of the database panel', () => {
         query({ durationMs: 180, rows: 18, bindings: [4712], caller: 'src/orders/slow.ts:41' }),
       );
       context.add('query', query({ sql: 'BEGIN;', bindings: [], transaction: 'trx1' }));
+      context.add('query', query({ sql: 'update parts set stock = stock + ?', bindings: [20] }));
     });
     const markdownOf = (amendments: Record<string, unknown>): string =>
       rowsMarkdown(
@@ -274,6 +275,7 @@ describe('the page of the database panel', () => {
       );
     const text = markdownOf(planned(scan(), { 'public.order_items': 18_404 }));
     expect(text).to.contain('select "id", "name"\nfrom "users"\nwhere "id" = $1');
+    expect(text).to.contain('?1 = 20').and.contain('Queries: 2').and.contain('totals leave out 1 that');
     expect(text).to.match(/### Query plans\n[^#]*`Query 1` \| Reads about 18.404 rows/);
     expect(text).to.contain(
       'Seq Scan on order_items (about 18 rows, 100 % of the cost)\n  Filter: (order_id = 4712)',

@@ -1,6 +1,7 @@
 /** Who wrote what a request read: real requests to one application, with a real PostgreSQL and a real Redis. */
 import * as bullmq from 'bullmq';
 import { expect } from 'chai';
+import { load } from 'cheerio';
 import express from 'express';
 import { Redis } from 'ioredis';
 import type { Knex } from 'knex';
@@ -342,5 +343,7 @@ describe('the request that set a key or added a job', () => {
     expect(await named(ask, { profile: { token: job!.token } as never })).to.deep.equal([
       `added by: POST /orders (${profile.token})`,
     ]);
+    const received = load(await ask.page(urls.profile(job!.token, 'overview')))('#received').text();
+    expect(received).to.contain('orders-of-test/confirm 1').and.contain('{ order: 5 }');
   });
 });

@@ -182,11 +182,13 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
     room -= text.length + 2;
     kept.push(text);
   }
-  const recorded = panels.filter(({ name }) => hasContent(profile, name)).map(({ name }) => name);
+  const recorded = panels
+    .filter(({ name }) => hasContent(profile, name))
+    .map(({ name, title }) => (title === 'Redis' ? `${code(name)} (${title})` : code(name)));
   return `${blocks([
     ...kept,
     left === 0 ? '' : `Left out to keep this short: ${count(left, 'section')}.`,
-    `In full by panel: ${recorded.map((name) => code(name)).join(', ')}.`,
+    `In full by panel: ${recorded.join(', ')}.`,
   ])}\n`;
 }
 

@@ -18,7 +18,7 @@ import {
   isSlow,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
-import { lineOf, queryDetail, sqlBlock } from './query-detail.ts';
+import { lineOf, queryDetail, shownName, sqlBlock } from './query-detail.ts';
 import { transactionMarks } from './transactions.ts';
 
 /** From here on waiting for a connection is shown, and is a warning. */
@@ -77,10 +77,11 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
   const { marks, plans } = showing;
   return queries.map((query, index): Row => {
     const { statement, bindings, startMs, durationMs, rows, waitMs, error, caller, group } = query;
+    const { sql = '' } = statements[statement] ?? {};
     return {
       id: `q${index + 1}`,
       text: statements[statement]?.label || 'waiting for a connection',
-      ...(statements[statement]?.sql ? { line: () => lineOf(data, query) } : {}),
+      ...(sql ? { line: () => lineOf(data, query) } : {}),
       number: durationMs,
       tone: error !== null ? 'bad' : isSlow(query) || waitMs >= LONG_WAIT_MS ? 'warn' : 'plain',
       badges: badgesOf(query, index, showing),
@@ -94,7 +95,10 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
         { label: 'Server', value: statements[statement]?.server ?? null },
         {
           label: 'Bindings',
-          value: bindings.map(({ name, value }) => `${name} = ${JSON.stringify(value)}`).join(', ') || null,
+          value:
+            bindings
+              .map(({ name, value }) => `${shownName(name, sql)} = ${JSON.stringify(value)}`)
+              .join(', ') || null,
           compared: true,
         },
         { label: 'Waiting for a connection', value: waitMs > 0 ? waitMs : null, unit: 'ms' },
@@ -186,7 +190,7 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
     {
       id: 'queries',
       title: 'Queries',
-      note: 'in the order they ran',
+      note: `in the order they ran${kept === queries.length ? '' : `; totals leave out ${count(queries.length - kept)} that begin or end transactions`}`,
       columns: { text: 'Statement', badges: 'Marks', note: 'Result', place: 'Called from' },
       rows: queryRows(data, { marks, plans }),
       card: 'largest',

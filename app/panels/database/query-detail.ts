@@ -47,12 +47,22 @@ function statementDetail({ statements }: DatabaseData, { statement, bindings }: 
   return [{ title: 'Statement', ...note, block: sqlBlock(tokens) }];
 }
 
-function valuesDetail({ bindings }: DatabaseQuery): Detail[] {
+/** `?2` if the statement's placeholders have no numbers. */
+export function shownName(name: string, sql: string): string {
+  return /^\$\d+$/.test(name) && !sql.includes(name) ? name.replace('$', '?') : name;
+}
+
+function valuesDetail({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): Detail[] {
   if (bindings.length === 0) return [];
+  const { sql = '' } = statements[statement] ?? {};
   const fields = bindings.map((binding) => {
     const type = typeNameOf(binding);
     const { name, value } = binding;
-    return { label: name, value: value as string, ...(type === 'null' ? {} : { note: type }) };
+    return {
+      label: shownName(name, sql),
+      value: value as string,
+      ...(type === 'null' ? {} : { note: type }),
+    };
   });
   return [{ title: 'Bindings', fields }];
 }
@@ -124,7 +134,7 @@ export function queryDetail(
   if (query === undefined) return [];
   return [
     ...statementDetail(data, query),
-    ...valuesDetail(query),
+    ...valuesDetail(data, query),
     ...rowsDetail(query),
     ...waitDetail(query),
     ...sourceDetail(data.excerpts ?? [], query.caller),

@@ -4,12 +4,16 @@ import type { Json } from '../../profiler/json.ts';
 import { isMasked, withoutNumbers } from '../../profiler/masking/redact.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile, ProfileHead } from '../../profiler/profile.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
 import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 import { dataOf, type Kept } from '../shared/panel-data.ts';
 import { requestText } from '../shared/request-text.ts';
-import type { Step } from './step.ts';
+import { valueLine } from '../../view-helpers/value-line.ts';
+import { lineOf, type Step } from './step.ts';
+
+const LONGEST_DATA = 400;
 
 type Other = EarlierRequest<Partial<Kept>>;
 
@@ -45,20 +49,33 @@ export function brokenBeforeRows({ brokenBefore }: Pick<BesideProfile, 'brokenBe
   }));
 }
 
-function jobSteps(profile: Profile, before: readonly Other[]): Step[] {
-  const { run } = dataOf(profile, 'jobs') ?? {};
-  if (run === undefined || run.id === null) return [];
-  const { parent, startedAt } = profile;
-  const { queue, name, id } = run;
+function addedBy({ parent, startedAt }: Profile, run: Facts['jobRun'], before: readonly Other[]): Field[] {
   const dataText = (data: Json): string => withoutNumbers(JSON.stringify(data));
-  for (const { head, kept } of before) {
-    const job = kept.jobs?.items.find((one) => one.id === id && one.queue === queue && one.error === null);
+  for (const { head, kept } of run.id === null ? [] : before) {
+    const job = kept.jobs?.items.find(
+      ({ id, queue, error }) => id === run.id && queue === run.queue && error === null,
+    );
     const isIt = parent === null ? dataText(job?.data ?? null) === dataText(run.data) : head.token === parent;
     if (job === undefined || !isIt) continue;
     const when = { beforeMs: startedAt - head.startedAt - job.startMs, place: job.caller };
-    return [{ label: 'job', text: `${queue}/${name} ${id}`, fields: [otherField('Added by', head, when)] }];
+    return [otherField('Added by', head, when)];
   }
-  return [];
+  return parent === null ? [] : [{ label: 'Added by', value: parent, token: parent }];
+}
+
+function jobSteps(profile: Profile, before: readonly Other[]): Step[] {
+  const { run } = dataOf(profile, 'jobs') ?? {};
+  if (run === undefined) return [];
+  const { queue, name, id, data, attempt, attempts } = run;
+  return [
+    {
+      label: 'job',
+      text: id === null ? `${queue}/${name}` : `${queue}/${name} ${id}`,
+      note: attempt > 1 ? `attempt ${attempt} of ${attempts}` : null,
+      fields: addedBy(profile, run, before),
+    },
+    { label: 'data', ...lineOf(valueLine(data, { longest: LONGEST_DATA })) },
+  ];
 }
 
 function linksTo({ kept }: Other, url: string, origin: string): boolean {
