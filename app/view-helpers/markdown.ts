@@ -6,7 +6,8 @@
 
 import { UNSEEN } from '../profiler/escape-controls.ts';
 
-const LONGEST_VALUE = 500;
+/** A statement with the rows that it returned. */
+const LONGEST_VALUE = 720;
 const LONGEST_FENCE = 12_000;
 const MOST_ROWS = 200;
 

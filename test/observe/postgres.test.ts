@@ -37,14 +37,16 @@ describe('postgres as it is observed', () => {
       await sql`select * from things where id < ${4}`;
       await sql`select ${sql('name')} from things where id = ${1} ${sql`and name <> ${'x'}`}`;
       await sql`select * from things where ${sql`id`} in ${sql([1, 2])} and id < ${sql`${3}::int`}`;
+      await sql`select * from things where name is not null ${sql`and id = ${1}`} and id < ${sql`${3}::int`}`;
       await sql.unsafe('update things set name = $2 where id < $1', [3, 'a']);
       await sql`select * from nowhere`.catch(() => undefined);
       await sql`select * from things`.forEach(() => undefined);
     });
     expect(queries.map((query) => [query.sql, query.bindings, query.rows])).to.deep.equal([
       ['select * from things where id < $1', [4], 3],
-      ['select "name" from things where id = $1 and name <> $2', ['1', 'x'], 1],
+      ['select "name" from things where id = $1 and name <> $2', [1, 'x'], 1],
       ['select * from things where id in ($1,$2) and id < $3::int', ['1', '2', '3'], 2],
+      ['select * from things where name is not null and id = $1 and id < $2::int', [1, 3], 1],
       ['update things set name = $2 where id < $1', [3, 'a'], 2],
       ['select * from nowhere', [], null],
       ['select * from things', [], 9],
@@ -57,8 +59,8 @@ describe('postgres as it is observed', () => {
       if (!query.sql.startsWith('update')) expect(query.caller).to.match(HERE);
     }
     const line = (at: number): number => Number(/\d+$/.exec(queries[at]?.caller ?? '')?.[0]);
-    expect([line(1) - line(0), line(4) - line(0), line(5) - line(0)]).to.deep.equal([1, 4, 5]);
-    expect(queries[4]?.error).to.equal('relation "nowhere" does not exist');
+    expect([line(1) - line(0), line(5) - line(0), line(6) - line(0)]).to.deep.equal([1, 5, 6]);
+    expect(queries[5]?.error).to.equal('relation "nowhere" does not exist');
   });
 
   it('takes the last step of a cursor for no result', async () => {

@@ -126,9 +126,12 @@ describe('how a request differs from others of its route', () => {
     const rates = request({ sql: ['select rate from rates'] });
     const found = differencesOf({ own: request({}), earlier: [rates, request({})], siblings: [] });
     expect(found?.spared).to.deep.equal([
-      { kind: 'query', text: 'select rate from rates', note: 'no such work here; 1 of 2 others have it', place: 'src/db.ts:1' }, // prettier-ignore
+      { kind: 'query', text: 'select rate from rates', note: 'no query, call or Redis command ran here; 1 of 2 others had this', place: 'src/db.ts:1' }, // prettier-ignore
     ]);
     expect(differencesOf({ own: rates, earlier: [rates, request({ sql: ['select 2'] })], siblings: [] })).to.equal(null); // prettier-ignore
+    const called: EarlierRequest = { ...rates, kept: { http_client: { calls: [{ method: 'GET', url: 'http://bank.test:4914/rates/12?day=1', status: 503, caller: 'src/bank.ts:6' }] } } }; // prettier-ignore
+    const call = differencesOf({ own: request({}), earlier: [called], siblings: [] });
+    expect(call?.spared.map(({ text }) => text)).to.deep.equal(['GET bank.test:4914/rates/…']);
     const refused = request({ status: 404 });
     expect(differencesOf({ own: refused, earlier: [rates], siblings: [] })).to.equal(null);
   });

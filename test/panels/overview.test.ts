@@ -267,11 +267,11 @@ describe('the overview panel', () => {
   });
 
   it('shows whole rows, and how many are left out', async () => {
-    const row = (id: number) => ({ note: 'x'.repeat(70), kind: id, title: `${id}`.repeat(60), day: id });
+    const row = (id: number) => ({ note: 'x'.repeat(60), kind: id, title: `${id}`.repeat(60), day: id });
     const { token } = await fixture.profileOf({
       more: (context) => {
         lasting(context, 9);
-        context.add('query', query({ sql: 'select * from stops', rows: 6, found: [1, 2, 3, 4, 5].map(row), startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
+        context.add('query', query({ sql: `select * from stops where ${'a = 1 and '.repeat(23)}b = 2`, rows: 6, found: [1, 2, 3, 4, 5].map(row), startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
       },
     });
     expect((await page(token))('#asked').text()).to.match(

@@ -90,7 +90,7 @@ describe('Markdown of recorded text', () => {
   });
 
   it('is cut, and says by how much', () => {
-    expect(code('x'.repeat(600))).to.match(/… \(100 more characters\)`$/);
+    expect(code('x'.repeat(820))).to.match(/… \(100 more characters\)`$/);
     expect(fence('x'.repeat(13_000))).to.match(/1000 more characters left out\.$/);
     expect(
       table(

@@ -96,20 +96,28 @@ function valueOf(value: unknown): unknown {
   return isObject(value) && makerOf(value) === 'Parameter' ? field(value, 'value') : value;
 }
 
-/** Text that is written into the statement, with values of its own: `sql\`…\``, `sql(names)`, `sql(rows)`. */
-function isFragment(value: unknown): boolean {
-  if (Array.isArray(value)) return isFragment(field(value, '0'));
-  return isObject(value) && ['Query', 'Builder', 'Identifier'].includes(makerOf(value));
+/** Of an argument that is text of the statement, the values in it: `sql\`…\``, `sql(names)`. Those of `sql(rows)` are not known. */
+function valuesIn(value: unknown): readonly unknown[] {
+  if (!isObject(value)) return [value];
+  const args = makerOf(value) === 'Query' ? field(value, 'args') : value;
+  if (['Builder', 'Identifier'].includes(makerOf(value))) return [];
+  const isList = Array.isArray(args) && (args !== value || isQuery(field(value, '0')));
+  return isList ? args.flatMap(valuesIn) : [value];
 }
 
-/** Sent values are text; separate arguments are recorded as passed. */
+function isQuery(value: unknown): boolean {
+  return isObject(value) && makerOf(value) === 'Query';
+}
+
+/** Sent values are text; arguments are recorded as passed. */
 function sentText({ string, parameters, args }: PostgresSent): { sql?: string; bindings?: unknown } {
   if (typeof string !== 'string') return {};
   const sent: readonly unknown[] = Array.isArray(parameters) ? parameters : [];
+  const passed = args.flatMap(valuesIn);
   // A text that the server asked for as JSON is sent with quotes.
   const values =
-    args.length === sent.length && !args.some(isFragment)
-      ? args.map((value, at) => (typeof value === 'string' ? sent[at] : value))
+    passed.length === sent.length
+      ? passed.map((value, at) => (typeof value === 'string' ? sent[at] : value))
       : sent;
   return { sql: string, bindings: values.map(valueOf) };
 }
@@ -128,7 +136,7 @@ export const postgresDriver: Driver<PostgresQuery> = {
       ? null
       : {
           sql: writtenText(sent),
-          bindings: sent.args.some(isFragment) ? [] : sent.args,
+          bindings: sent.args.some((value) => valuesIn(value)[0] !== value) ? [] : sent.args,
           stack: () => sent.origin,
         },
   outcome({ query: sent, result, error }) {

@@ -55,11 +55,11 @@ export function createHelperLines() {
     },
     isHelper(line: string, callerOf: () => string | null): boolean {
       const of = known.get(line);
-      if (of === undefined || of.heads.size < LEAST_STATEMENTS) return false;
+      if (of === undefined) return false;
       const isKnown = of.callers.size >= LEAST_CALLERS || of.asked++ >= MOST_ASKED;
       const caller = isKnown ? null : callerOf();
       if (caller !== null && caller !== line) of.callers.add(caller);
-      return of.callers.size >= LEAST_CALLERS;
+      return of.callers.size >= LEAST_CALLERS && of.heads.size >= LEAST_STATEMENTS;
     },
   };
 }

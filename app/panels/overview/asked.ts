@@ -31,8 +31,10 @@ const MOST_LINES = 6;
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
 const LONGEST_LOCALS = 600;
-const LONGEST_FOUND = 320;
-const LONGEST_COMMON = 160;
+const LONGEST_FOUND = 360;
+const LONGEST_COMMON = 80;
+/** A shorter statement leaves more room for its rows. */
+const LONGEST_STATEMENT = 240;
 /** Milliseconds within which steps start together. */
 const TOGETHER_MS = 1;
 const WORDS: Readonly<Record<string, string>> = {
@@ -77,7 +79,11 @@ function queryLine(row: Row, namesOf: () => readonly string[], changed: Readonly
 
 function foundTokens(
   found: Json | undefined,
-  { left = 0, common = {} }: { left?: number; common?: Record<string, Json> } = {},
+  {
+    left = 0,
+    common = {},
+    longest = LONGEST_FOUND,
+  }: { left?: number; common?: Record<string, Json>; longest?: number } = {},
 ): CodeToken[] {
   if (found === undefined) return [];
   const json = typeof found === 'string' ? parseBeginning(found) : undefined;
@@ -86,11 +92,11 @@ function foundTokens(
       ? []
       : [['c', ', each with '], ...valueLine(common, { longest: LONGEST_COMMON })];
   const more: CodeToken[] = left > 0 ? [['c', ` and ${count(left, 'more row')}`]] : [];
-  return [['c', ' → '], ...valueLine(json?.value ?? found, { longest: LONGEST_FOUND }), ...each, ...more];
+  return [['c', ' → '], ...valueLine(json?.value ?? found, { longest }), ...each, ...more];
 }
 
-function isTooLong(found: Json): boolean {
-  return textOf(valueLine(found, { longest: LONGEST_FOUND })).endsWith('…');
+function isTooLong(found: Json, longest: number): boolean {
+  return textOf(valueLine(found, { longest })).endsWith('…');
 }
 
 /** Rows of a join repeat the columns of one side: those come once, after the others. */
@@ -104,18 +110,19 @@ function commonIn(found: readonly Record<string, Json>[]): Record<string, Json> 
 }
 
 /** Whole rows, as many as fit. */
-function rowsTokens(query: DatabaseQuery): CodeToken[] {
+function rowsTokens(query: DatabaseQuery, statementLength: number): CodeToken[] {
+  const longest = LONGEST_FOUND + Math.max(0, LONGEST_STATEMENT - statementLength);
   const found = foundRows(query);
   const { rows } = query;
   const [first] = found;
-  if (rows === 1 || first === undefined) return foundTokens(first);
-  const common = isTooLong(found) ? commonIn(found) : {};
+  if (rows === 1 || first === undefined) return foundTokens(first, { longest });
+  const common = isTooLong(found, longest) ? commonIn(found) : {};
   const list = found.map((row) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => !Object.hasOwn(common, name))),
   );
   let shown = list.length;
-  while (shown > 1 && isTooLong(list.slice(0, shown))) shown--;
-  return foundTokens(list.slice(0, shown), { left: (rows ?? list.length) - shown, common });
+  while (shown > 1 && isTooLong(list.slice(0, shown), longest)) shown--;
+  return foundTokens(list.slice(0, shown), { left: (rows ?? list.length) - shown, common, longest });
 }
 
 function queryStep(
@@ -133,7 +140,8 @@ function queryStep(
   );
   const names = new Set(changed.flatMap(({ bound }) => bound.map(({ field }) => field)));
   const statement = queryLine(row, () => placedNames(sql, system, query?.bindings ?? []), names);
-  const tokens = query === undefined ? statement : [...statement, ...rowsTokens(query)];
+  const tokens =
+    query === undefined ? statement : [...statement, ...rowsTokens(query, textOf(statement).length)];
   const isOfTransaction = isControl(sql);
   return {
     ...row,
@@ -236,7 +244,8 @@ function cacheStep(row: Row, index: number, profile: Profile): Step {
 }
 
 function viewStep(row: Row): Step {
-  const other = otherStep(row, { name: 'views', title: '' });
+  // How long its partials took is theirs to say.
+  const other = otherStep({ ...row, note: null }, { name: 'views', title: '' });
   const file = fieldOf(row, 'File')?.value;
   const step = { ...other, note: noteOf([other.note, typeof file === 'string' ? file : null]) };
   const locals = fieldOf(row, 'Locals')?.value;

@@ -84,8 +84,8 @@ function ranIn(kept: Kept): Map<string, Seen> {
     if (asked === 1 && hits === 0) add('redis', `${name}${MISS}`, caller);
   }
   for (const { method, url, status, caller } of kept.http_client?.calls ?? []) {
-    const host = URL.canParse(url) ? new URL(url).host : '';
-    const name = `${method} ${host}${pathOf(url).replace(VALUE, '…')}`;
+    const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '', pathname: pathOf(url) };
+    const name = `${method} ${host}${pathname.replace(VALUE, '…')}`;
     add('call', name, caller);
     if (status !== null && status >= 400) add('call', `${name}: ${status}`, caller);
   }
@@ -301,14 +301,21 @@ function missingProtection({ own, siblings }: Around): Difference[] {
   return [...found.values()];
 }
 
+/** Of a call or command, as `ranIn` writes it beside the one without. */
+const OUTCOME = /: (?:miss|\d{3})$/;
+
 /** It asked no database, store or service, and earlier ones did: a value may have come from memory. */
 function sparedWork(own: Kept, others: readonly Kept[]): Difference[] {
-  const asked = (kept: Kept): Seen[] => [...ranIn(kept).values()].filter(({ kind }) => SPARED.has(kind));
+  const asked = (kept: Kept): Seen[] =>
+    [...ranIn(kept).values()].filter(({ kind, text }) => SPARED.has(kind) && !OUTCOME.test(text));
   if (asked(own).length > 0) return [];
   const found = new Map<string, Difference>();
   for (const seen of others.flatMap(asked)) {
     const count = others.filter((kept) => asked(kept).some(({ text }) => text === seen.text)).length;
-    found.set(seen.text, { ...seen, note: `no such work here; ${of(count, others.length)} have it` });
+    found.set(seen.text, {
+      ...seen,
+      note: `no query, call or Redis command ran here; ${of(count, others.length)} had this`,
+    });
   }
   return [...found.values()].slice(0, MOST_SHOWN);
 }
