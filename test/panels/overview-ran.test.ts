@@ -40,7 +40,12 @@ describe('the layers that the overview names', () => {
     const ran = (kept: object, route: string | null) =>
       ranOf({ method: 'POST', route, panels: { routing: { data: kept }, request: { data: {} } } } as unknown as Profile); // prettier-ignore
     const { handler, before } = ran(routing, '/trpc · parts.delivery');
-    expect(handler).to.include({ name: 'POST /trpc', isHandler: true, place: 'src/server.ts:15' });
+    expect(handler).to.include({
+      name: 'POST /trpc',
+      isHandler: true,
+      isMounted: true,
+      place: 'src/server.ts:15',
+    });
     expect(before).to.deep.equal(['jsonParser']);
     const [span, mounted] = createRoutingPanel().recorded?.spans?.(routing as never, { endMs: 9, profile: { child: null } } as never) ?? []; // prettier-ignore
     expect([span?.kind, mounted?.kind]).to.deep.equal(['middleware', 'app']);

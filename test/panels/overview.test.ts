@@ -212,6 +212,26 @@ describe('the overview panel', () => {
     expect(received).to.contain('x-card: c1').and.contain('4 others').and.not.contain('10.0.0.1');
   });
 
+  it('expects no parser of Express before what is mounted and reads bodies by itself', async () => {
+    const received = async (pattern: string) => {
+      const { token } = await fixture.profileOf({
+        method: 'POST',
+        url: '/graphql',
+        more: (context) => {
+          lasting(context, 3);
+          context.add('body', { bytes: 2, contentType: 'application/json', parsed: undefined, files: [], preview: Buffer.from('{}'), truncated: false }); // prettier-ignore
+          context.add('layer', layer({ name: 'yoga', pattern, startMs: 1, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
+          context.add('route', { method: 'POST', pattern, handler: 'yoga', source: null, params: {} });
+        },
+      });
+      return (await page(token))('#received').text();
+    };
+    expect(await received('/graphql'))
+      .to.contain('POST /graphql')
+      .and.not.contain('not parsed');
+    expect(await received('/')).to.contain('not parsed by Express middleware');
+  });
+
   it('shows calls of a library as steps, with the headers that decide', async () => {
     const { token } = await fixture.profileOf({
       more: (context) => {

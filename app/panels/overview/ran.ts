@@ -14,6 +14,8 @@ export interface NamedLayer {
   startMs: number;
   endMs: number | null;
   isHandler: boolean;
+  /** It may read bodies by itself, as servers of GraphQL do. */
+  isMounted: boolean;
   threw: boolean;
 }
 
@@ -64,6 +66,7 @@ function namedLayer(
     startMs,
     endMs: nextMs === null ? null : startMs + nextMs,
     isHandler,
+    isMounted: layer === mounted,
     threw: outcome === 'threw',
   };
 }

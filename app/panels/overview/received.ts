@@ -53,7 +53,7 @@ function changedIn(compared: readonly ComparedValue[], where: string): Set<strin
 
 function bodyStep(
   body: NonNullable<RequestPanelData['body']>,
-  parser: Ran['parser'],
+  { parser, handler }: Ran,
   compared: readonly ComparedValue[],
 ): Step {
   const { bytes, contentType, fields, parsed, text, truncated, unread = false } = body;
@@ -75,7 +75,11 @@ function bodyStep(
   }
   const note = noteOf([
     size,
-    unread ? 'not read before the response' : 'not parsed by Express middleware',
+    unread
+      ? 'not read before the response'
+      : handler?.isMounted === true
+        ? null
+        : 'not parsed by Express middleware',
     text === null ? 'not recorded as text' : truncated ? 'the beginning' : null,
   ]);
   if (text === null || text === '') return { ...common, note };
@@ -174,7 +178,7 @@ export function receivedSteps(
   return [
     ...(query.length === 0 ? [] : [values('query', 'query', objectOf(query), 0)]),
     ...headersStep(request),
-    ...(body === null ? [] : [bodyStep(body, ran.parser, compared)]),
+    ...(body === null ? [] : [bodyStep(body, ran, compared)]),
     ...(body === null && WRITES.test(profile.method) ? [{ label: 'body', note: 'none was sent' }] : []),
     ...(body === null ? [] : body.files.map((file) => fileStep(body, file))),
     ...(user === undefined || user === null
