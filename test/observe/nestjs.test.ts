@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { Controller, Get, Module, Param, ParseIntPipe, UseGuards, UseInterceptors } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { CallHandler, ExecutionContext, INestApplication } from '@nestjs/common';
+import type { CallHandler, ExecutionContext, INestApplication, MiddlewareConsumer } from '@nestjs/common';
 import { expect } from 'chai';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -47,8 +47,17 @@ class ParcelsController {
   }
 }
 
+class TenantMiddleware {
+  use(_req: unknown, _res: unknown, next: () => void): void {
+    next();
+  }
+}
+
 class ShopModule {
   readonly title = 'Shop';
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(TenantMiddleware).forRoutes(ParcelsController);
+  }
 }
 
 const find = { value: Reflect.get(OrdersController.prototype, 'find') as unknown };
@@ -115,6 +124,10 @@ describe('NestJS as it is observed', () => {
       source: 'test/support/orders-controller.cjs:6',
     });
     const parcel = await ask('/parcels/1');
+    const { trace } = parcel.profile.panels.routing?.data as { trace: { handler: string | null }[] };
+    expect(trace.map(({ handler }) => handler))
+      .to.include('TenantMiddleware')
+      .and.not.include('handler');
     // No module exports it. Not the line that starts the application.
     expect(parcel.profile.panels.routing?.data).to.have.nested.property('route.source', '@nestjs/core');
   });

@@ -4,6 +4,7 @@
  */
 import diagnostics from 'node:diagnostics_channel';
 import { type ContextTracker, createSlot } from '../../profiler/record/context.ts';
+import { routerOf, stackOf } from '../../profiler/record/express-routers.ts';
 import { truncateText } from '../../profiler/record/plain.ts';
 import { type NestStep, nestStepChannel, nestStepPatches } from '../channels/nestjs-steps.ts';
 import { wrapCalls } from '../channels/wrap-method.ts';
@@ -17,6 +18,7 @@ const nestExceptionChannel = diagnostics.channel('express-hindsight:nestjs:excep
 interface Exports {
   ExceptionsHandler?: { prototype?: object };
   RouterExplorer?: { prototype?: object };
+  MiddlewareModule?: { prototype?: object };
 }
 
 function nameHandler(handler: unknown, instance: unknown, method: unknown): void {
@@ -26,6 +28,24 @@ function nameHandler(handler: unknown, instance: unknown, method: unknown): void
     value: `${constructor.name}.${String(method)}`,
     configurable: true,
   });
+}
+
+interface Bound {
+  wrapper: { metatype?: { name?: unknown } | null } | undefined;
+  adapter: { getInstance?: () => unknown } | undefined;
+}
+
+/** Nest adds a function of its own for each class of middleware, one class after the other. */
+async function nameMiddleware(bind: () => unknown, { wrapper, adapter }: Bound): Promise<unknown> {
+  const app = adapter?.getInstance?.();
+  const before = stackOf(routerOf(app))?.length ?? 0;
+  const bound = await bind();
+  const name = wrapper?.metatype?.name;
+  // That of a function has a random name.
+  if (typeof name === 'string' && /^[A-Z]/.test(name))
+    for (const layer of stackOf(routerOf(app))?.slice(before) ?? [])
+      for (const one of stackOf(layer.route) ?? [layer]) Reflect.set(one, 'name', name);
+  return bound;
 }
 
 export const nestPatches: readonly LibraryPatch[] = [
@@ -52,6 +72,15 @@ export const nestPatches: readonly LibraryPatch[] = [
           nameHandler(handler, args[0], args[2]);
           return handler;
         },
+      ),
+  },
+  {
+    name: '@nestjs/core',
+    file: 'middleware/middleware-module.js',
+    module: { file: 'middleware/middleware-module.js', names: ['MiddlewareModule'] },
+    patch: (exports) =>
+      wrapCalls((exports as Exports).MiddlewareModule?.prototype, 'bindHandler', (call, _module, args) =>
+        nameMiddleware(call, { wrapper: args[0], adapter: args[1] } as Bound),
       ),
   },
   ...nestStepPatches,
