@@ -432,6 +432,21 @@ describe('the overview panel', () => {
     expect(file('body').text()).to.not.match(/no response/i);
   });
 
+  it('names a handler that responded and then passed its error on', async () => {
+    const { token } = await fixture.profileOf({
+      response: { status: 404, headersAtMs: 2 },
+      more: (context) => {
+        lasting(context, 3);
+        const fact = layer({ name: 'routeHandler', startMs: 1, durationMs: 1, nextMs: null, outcome: 'threw' }); // prettier-ignore
+        context.add('layer', fact);
+        const error = recordError(context, new Error('no such user'), { origin: 'passed on', layer: fact });
+        error.atMs = 9;
+      },
+    });
+    const $ = await page(token);
+    expect($('#wrong .leads').text()).to.contain('sent by routeHandler, before its error');
+  });
+
   it('does not say who sent what was never sent', async () => {
     const { token } = await fixture.profileOf({
       response: { headersAtMs: null, outcome: 'aborted' },

@@ -69,8 +69,17 @@ function bodyText({ text, bytes }: Response): string {
     : textOf(valueLine(json.value, { longest: LONGEST_BODY }));
 }
 
-function whoSent({ route }: Profile, { answered }: Ran): string {
+/** A handler that responded, and then passed its error on, as those of routing-controllers do, neither waits nor has called `next()`. */
+function sentBeforeError(profile: Profile): string | undefined {
+  const errors = dataOf(profile, 'exception')?.errors ?? [];
+  return errors.find(({ late, origin }) => late || origin === 'late')?.from?.name;
+}
+
+function whoSent(profile: Profile, { answered }: Ran): string {
+  const { route } = profile;
   if (answered !== null) return `sent by ${answeredText(answered)}`;
+  const failedLater = sentBeforeError(profile);
+  if (failedLater !== undefined) return `sent by ${failedLater}, before its error`;
   return route === null ? 'no route matched' : 'no middleware responded';
 }
 
