@@ -64,21 +64,80 @@ function listWith(value: Json, items: number): Json[] | null {
   return parts.map((part) => listWith(part, items)).find((list) => list !== null) ?? null;
 }
 
+/** `from articles as article`: the table and its other name. */
+const ROOT =
+  /\bfrom (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
+
+/** The name under which a SELECT returns the key of its first table; null if it does not. */
+function rootKeyOf(sql: string): { name: string; of: string; table: string } | null {
+  const [, table, alias = table] = ROOT.exec(sql) ?? [];
+  if (table === undefined || alias === undefined) return null;
+  const columns = /^select (.*?) from /i.exec(sql)?.[1] ?? '';
+  const [, key, name = key] =
+    new RegExp(String.raw`(?:^|, ?)${alias}\.(_?id|uuid)\b(?: as ([\w.]+))? ?(?=,|$)`, 'i').exec(columns) ??
+    [];
+  return key === undefined || name === undefined ? null : { name, of: `${alias}.${key}`, table };
+}
+
+/** Keys of the entries of a list that the response is or has; each entry has another one. */
+function listedKeys({ response }: KeptRequest): Set<string>[] {
+  const whole = parseBeginning(response?.text ?? '');
+  const value = whole?.isWhole === true ? whole.value : null;
+  const lists = (isRecord(value) ? Object.values(value) : [value]).filter((part) => Array.isArray(part));
+  return lists.flatMap((list) => {
+    const keys = list.flatMap((entry) => (isRecord(entry) ? (textOf(entry.id ?? entry.uuid) ?? []) : []));
+    const unique = new Set(keys);
+    return unique.size === list.length && unique.size > 0 ? [unique] : [];
+  });
+}
+
+const JOINED = / (?:(?:left|inner|right|full|outer) )*join .*?(?= where | group | order | limit |;|$)/i;
+
+/** That rows of the first table repeat in a full page, although the request counts or lists each of them once; null: neither is known. */
+function repeatedRows(database: Database, { query }: Read, request: KeptRequest): string | null {
+  const sql = plainSql(database, query);
+  const key = rootKeyOf(sql);
+  if (key === null) return null;
+  const keys = foundRows(query).flatMap((row) => textOf(row[key.name]) ?? []);
+  const unique = new Set(keys);
+  if (unique.size === keys.length) return null;
+  const joins = JOINED.exec(sql)?.[0].toLowerCase() ?? '\n';
+  const once = `count(distinct${key.of}`.toLowerCase();
+  const isCounted = database.queries.some((other) => {
+    const text = plainSql(database, other).toLowerCase();
+    return text.includes(joins) && text.replace(/ /g, '').replace('distinct(', 'distinct').includes(once);
+  });
+  const listed = listedKeys(request).find(
+    (list) => list.size < (query.rows ?? 0) && [...unique].every((each) => list.has(each)),
+  );
+  if (!isCounted && listed === undefined) return null;
+  const entries =
+    listed === undefined
+      ? `the count has each ${key.of} once`
+      : `the response has ${count(listed.size, 'entry', 'entries')}`;
+  return `${entries}, and rows of ${excerpt(key.table, 40)} repeat in the page`;
+}
+
 const limitOfJoined: Rule<Needs<'database' | 'request'>> = {
   name: 'limit-of-joined',
   needs: ['database', 'request'],
   labels: ['short page'],
-  why: 'A statement with a join and a LIMIT returned as many rows as the limit, and the response has them as fewer entries with lists.',
+  why: 'A statement with a join and a LIMIT returned as many rows as the limit. The response has them as fewer entries with lists; or they repeat keys of the first table, and the response has, or a `count(distinct …)` counts, each key once.',
   fix: 'Limit the entries before you join: a subselect with the LIMIT, or a second statement for the lists. In Sequelize that is `separate: true` without `subQuery: false`; in TypeORM, `take` instead of `limit`.',
   find({ database, request }) {
     const whole = parseBeginning(request.response?.text ?? '');
-    return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query, index, read } = one;
       const limit = limitOf(read, query);
       if (read.verb !== 'select' || read.joins === 0 || read.isAggregated) return [];
-      if (limit < 2 || query.rows !== limit || whole?.isWhole !== true) return [];
-      const list = listWith(whole.value, limit);
-      if (list === null) return [];
-      const sentence = `${labelOf(database, query)} has LIMIT ${count(limit)}, but the response has ${count(list.length, 'entry', 'entries')}: the limit counts the joined rows`;
+      if (limit < 2 || query.rows !== limit) return [];
+      const list = whole?.isWhole === true ? listWith(whole.value, limit) : null;
+      const seen =
+        list === null
+          ? repeatedRows(database, one, request)
+          : `the response has ${count(list.length, 'entry', 'entries')}`;
+      if (seen === null) return [];
+      const sentence = `${labelOf(database, query)} has LIMIT ${count(limit)}, but ${seen}: the limit counts the joined rows`;
       return [{ broke: 'response', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
     });
   },

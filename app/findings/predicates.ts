@@ -1,6 +1,5 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
 import { sameName } from '../panels/shared/compare-values.ts';
-import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
@@ -9,7 +8,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Database, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
 import { textsIn } from './shared/conditions.ts';
-import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { bracketed, count, excerpt } from './shared/wording.ts';
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
@@ -359,74 +358,6 @@ const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
-/** `from articles as article`: the table and its other name. */
-const ROOT =
-  /\bfrom (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
-
-/** The name under which a SELECT returns the key of its first table; null if it does not. */
-function rootKeyOf(sql: string): { name: string; of: string; table: string } | null {
-  const [, table, alias = table] = ROOT.exec(sql) ?? [];
-  if (table === undefined || alias === undefined) return null;
-  const columns = /^select (.*?) from /i.exec(sql)?.[1] ?? '';
-  const [, key, name = key] =
-    new RegExp(String.raw`(?:^|, ?)${alias}\.(_?id|uuid)\b(?: as ([\w.]+))? ?(?=,|$)`, 'i').exec(columns) ??
-    [];
-  return key === undefined || name === undefined ? null : { name, of: `${alias}.${key}`, table };
-}
-
-/** Keys of the entries of a list that the response is or has; each entry has another one. */
-function listedKeys({ response }: KeptRequest): Set<string>[] {
-  const whole = parseBeginning(response?.text ?? '');
-  const value = whole?.isWhole === true ? whole.value : null;
-  const lists = (isRecord(value) ? Object.values(value) : [value]).filter((part) => Array.isArray(part));
-  return lists.flatMap((list) => {
-    const keys = list.flatMap((entry) => (isRecord(entry) ? (textOf(entry.id ?? entry.uuid) ?? []) : []));
-    const unique = new Set(keys);
-    return unique.size === list.length && unique.size > 0 ? [unique] : [];
-  });
-}
-
-const limitOfJoined: Rule<Needs<'database', 'request'>> = {
-  name: 'limit-of-joined-rows',
-  needs: ['database'],
-  labels: ['LIMIT of joined rows'],
-  why: 'A SELECT with joins returned as many rows as its LIMIT, and rows repeat the key of its first table. A count of the same joins counts each key once, or the response lists each key once.',
-  fix: 'Take the keys of the page first (`where id in (select id … limit 6)`), and join then. In Sequelize, leave out `subQuery: false`; in TypeORM, use `take` and `skip` instead of `limit` and `offset`.',
-  find({ database, request }) {
-    const lists = request === undefined ? [] : listedKeys(request);
-    const reads = readsOf(database);
-    return reads.flatMap((one): FindingDraft[] => {
-      const { read, query } = one;
-      const limit = read.limit === null ? null : Number(givenValue(read.limit, query.bindings));
-      if (read.verb !== 'select' || read.joins === 0 || read.isAggregated) return [];
-      if (limit === null || limit < 2 || query.rows !== limit) return [];
-      const sql = plainSql(database, query);
-      const key = rootKeyOf(sql);
-      if (key === null) return [];
-      const keys = foundRows(query).flatMap((row) => textOf(row[key.name]) ?? []);
-      const unique = new Set(keys);
-      if (unique.size === keys.length) return [];
-      const joins = JOINS.exec(sql)?.[0].toLowerCase() ?? '\n';
-      const counted = new RegExp(
-        String.raw`^select count ?\( ?distinct ?\(? ?${key.of.replace('.', '\\.')}\b`,
-        'i',
-      );
-      const counts = reads.find((other) => {
-        const text = plainSql(database, other.query);
-        return counted.test(text) && text.toLowerCase().includes(joins);
-      });
-      const listed = lists.find((list) => list.size < limit && [...unique].every((each) => list.has(each)));
-      if (counts === undefined && listed === undefined) return [];
-      const seen = [
-        ...(listed === undefined ? [] : [`the response has ${count(listed.size, 'entry', 'entries')}`]),
-        ...(counts === undefined ? [] : [`the count has each ${key.of} once`]),
-      ];
-      const sentence = `${labelOf(database, query)} took its LIMIT of ${limit} from joined rows, in which rows of ${excerpt(key.table, 40)} repeat, so a page has fewer than ${limit} of them: ${seen.join(', and ')}`;
-      return [draftAt(one, sentence, 'bad')];
-    });
-  },
-};
-
 /** `left join time_entries as t on …` */
 const LEFT_JOIN =
   /\bleft (?:outer )?join (?:\w+\.)?(\w+)(?: as)?(?: (?!on\b|using\b)(\w+))? (?:on|using)\b/gi;
@@ -557,7 +488,6 @@ export const predicateRules: readonly Rule[] = [
   sortedByConstant,
   pathWithoutSlash,
   joinedRowsCounted,
-  limitOfJoined,
   leftJoinUndone,
   cursorTooCoarse,
   enclosedNotFound,

@@ -35,6 +35,56 @@ describe('findings from pages of a list', () => {
     expect(of('', { total: 5 }, 5), 'no other rows').to.deep.equal([]);
   });
 
+  it('a LIMIT that takes joined rows', () => {
+    const join =
+      'left outer join (article_tags as `tags->t` inner join tags as tags on tags.id = `tags->t`.tag_id) on article.id = `tags->t`.article_id';
+    const of = ({
+      ids = [9, 9, 8, 7],
+      columns = 'article.id, article.title, tags.id as `tags.id`',
+      limit = 4,
+      sent = null,
+      counted = 'distinct(article.id)',
+    }: {
+      ids?: number[];
+      columns?: string;
+      limit?: number;
+      sent?: object | null;
+      counted?: string;
+    }) =>
+      found(
+        'limit-of-joined',
+        [
+          {
+            sql: `select count(${counted}) as count from articles as article ${join} where article.hidden = false`,
+            system: 'mysql',
+          },
+          {
+            sql: `select ${columns} from articles as article ${join} where article.hidden = false order by title limit 0, ${limit}`,
+            system: 'mysql',
+            rows: ids.length,
+            found: ids.map((id) => ({
+              id,
+              title: 't',
+              'tags.id': { as: true, name: 'tags . id', value: 3 },
+            })),
+          },
+        ],
+        sent ?? {},
+      );
+    const sentence = (seen: string) =>
+      `warn: select … from articles has LIMIT 4, but ${seen}, and rows of articles repeat in the page: the limit counts the joined rows`;
+    expect(of({})).to.deep.equal([sentence('the count has each article.id once')]);
+    const sent = { total: 21, articles: [{ id: 9 }, { id: 8 }, { id: 7 }] };
+    expect(of({ sent, counted: '*' })).to.deep.equal([sentence('the response has 3 entries')]);
+    expect(of({ counted: '*' }), 'the joined rows may be the entries').to.deep.equal([]);
+    const lines = [{ id: 9 }, { id: 9 }, { id: 8 }, { id: 7 }];
+    expect(of({ sent: { lines }, counted: '*' }), 'each row is an entry').to.deep.equal([]);
+    expect(of({ ids: [9, 8, 7, 6] }), 'no row repeats').to.deep.equal([]);
+    expect(of({ limit: 10 }), 'all rows there are').to.deep.equal([]);
+    expect(of({ columns: 'distinct article.id' })).to.deep.equal([]);
+    expect(of({ columns: 'article.title, tags.id' }), 'no key').to.deep.equal([]);
+  });
+
   it('a page that goes on without the key', () => {
     const at = '2025-02-05T08:30:00.000';
     const sql = (where: string, order = 'created_at DESC, id DESC') =>

@@ -227,56 +227,6 @@ describe('findings from conditions and keys', () => {
     expect(of('`c`.`id`', 2, 2)).to.deep.equal([]);
   });
 
-  it('a LIMIT that takes joined rows', () => {
-    const join =
-      'left outer join (article_tags as `tags->t` inner join tags as tags on tags.id = `tags->t`.tag_id) on article.id = `tags->t`.article_id';
-    const of = ({
-      ids = [9, 9, 8, 7],
-      columns = 'article.id, article.title, tags.id as `tags.id`',
-      limit = 4,
-      sent = null,
-      counted = 'distinct(article.id)',
-    }: {
-      ids?: number[];
-      columns?: string;
-      limit?: number;
-      sent?: object | null;
-      counted?: string;
-    }) =>
-      found(
-        'limit-of-joined-rows',
-        keptQueries(
-          {
-            sql: `select count(${counted}) as count from articles as article ${join} where article.hidden = false`,
-            system: 'mysql',
-          },
-          {
-            sql: `select ${columns} from articles as article ${join} where article.hidden = false order by title limit 0, ${limit}`,
-            system: 'mysql',
-            rows: ids.length,
-            found: ids.map((id) => ({
-              id,
-              title: 't',
-              'tags.id': { as: true, name: 'tags . id', value: 3 },
-            })),
-          },
-        ),
-        keptRequest({ sent: sent as never }),
-      );
-    const sentence =
-      'select … from articles took its LIMIT of 4 from joined rows, in which rows of articles repeat, so a page has fewer than 4 of them';
-    expect(of({})).to.deep.equal([`${sentence}: the count has each article.id once`]);
-    const sent = { total: 21, articles: [{ id: 9 }, { id: 8 }, { id: 7 }] };
-    expect(of({ sent, counted: '*' })).to.deep.equal([`${sentence}: the response has 3 entries`]);
-    expect(of({ counted: '*' }), 'the joined rows may be the entries').to.deep.equal([]);
-    const lines = [{ id: 9 }, { id: 9 }, { id: 8 }, { id: 7 }];
-    expect(of({ sent: lines, counted: '*' }), 'each row is an entry').to.deep.equal([]);
-    expect(of({ ids: [9, 8, 7, 6] }), 'no row repeats').to.deep.equal([]);
-    expect(of({ limit: 10 }), 'all rows there are').to.deep.equal([]);
-    expect(of({ columns: 'distinct article.id' })).to.deep.equal([]);
-    expect(of({ columns: 'article.title, tags.id' }), 'no key').to.deep.equal([]);
-  });
-
   it('a LEFT JOIN that its WHERE undoes', () => {
     const of = (where: string, columns = 'e.id, coalesce(sum(t.hours), 0) as hours') =>
       found(
