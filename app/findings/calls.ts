@@ -3,6 +3,7 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
+import { receivedFields } from '../panels/shared/received.ts';
 import { coveredMs, pick, totalMs } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
@@ -18,7 +19,7 @@ import {
   triesOf,
   typeOf,
 } from './shared/calls.ts';
-import { type Call, type Database, endOf, type Needs, type Rule } from './shared/kept.ts';
+import { type Call, type Database, endOf, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
 import { isOfWork, wasSeen } from './shared/errors.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
@@ -28,6 +29,7 @@ import {
   duration,
   excerpt,
   failureOf,
+  requestText,
   isPartial,
   shareOf,
   pathText,
@@ -343,6 +345,86 @@ const failedCall: Rule<Needs<'http_client', 'request' | 'exception'>> = {
   },
 };
 
+/** Packages that keep values in the process. */
+const KEEPS_VALUES =
+  /^(?:lru-cache|node-cache|cache-manager|cacheable|keyv|quick-lru|tiny-lru|mnemonist|memoizee|memoize|mem|moize|p-memoize|async-cache-dedupe|bentocache|toad-cache|@isaacs\/ttlcache)$/;
+
+function isSuccessful(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+function wasReceived(request: KeptRequest | undefined, text: string): boolean {
+  return receivedFields(request ?? {}).some(({ value }) => value === text);
+}
+
+/** Received, or a word of the response: `3,780.00 EUR`. */
+function isMentioned(request: KeptRequest | undefined, text: string): boolean {
+  const words = new RegExp(String.raw`(?<!\w)${text.replace(/\W/g, String.raw`\$&`)}(?!\w)`);
+  return wasReceived(request, text) || words.test(request?.response?.text ?? '');
+}
+
+const NAMING = /^(?=.*[a-z])[\w.-]{2,40}$/i;
+
+/** What the call was about, if both requests are: a value of its query, or a received segment of its path. */
+function sharedSubject(url: string, one: KeptRequest | undefined, other: KeptRequest | undefined) {
+  const [path = '', query = ''] = url.split('?');
+  const values = Array.from(new URLSearchParams(query), ([, value]) => value).filter((value) =>
+    NAMING.test(value),
+  );
+  const segments = path
+    .split('/')
+    .slice(3)
+    .filter((segment) => NAMING.test(segment));
+  return (
+    values.find((value) => isMentioned(one, value) && isMentioned(other, value)) ??
+    segments.find((segment) => wasReceived(one, segment) && wasReceived(other, segment))
+  );
+}
+
+/** The latest call to an address failed, in a request about the same that succeeded all the same. */
+function failedBefore(request: KeptRequest, earlier: readonly OtherRequest[]) {
+  const seen = new Set<string>();
+  for (const { head, kept } of earlier) {
+    for (const call of (kept.http_client?.calls ?? []).toReversed()) {
+      if (seen.has(call.url)) continue;
+      seen.add(call.url);
+      const hasNone = call.error !== null || (call.status ?? 0) >= 500;
+      if (!hasNone || call.method !== 'GET' || !isSuccessful(head.status)) continue;
+      const subject = sharedSubject(call.url, request, kept.request);
+      if (subject !== undefined) return { call, subject, head };
+    }
+  }
+  return null;
+}
+
+const failureCached: Rule<Needs<'request', 'http_client' | 'cache' | 'database'>> = {
+  name: 'failure-cached',
+  needs: ['request'],
+  labels: ['failure cached'],
+  why: 'The latest call to an address failed, and its request succeeded all the same. This request of the route is about the same value, and succeeded without any call or statement. The application has a cache.',
+  fix: 'Don’t cache the replacement of a failed response, or cache it for seconds. Throw in the function that fills the cache, and choose the replacement outside of it. Log the failure.',
+  // Earlier requests are read for those alone that may have had everything in memory.
+  compares: ({ request, http_client: client, database }, { status }) =>
+    isSuccessful(status) &&
+    (client?.calls ?? []).length === 0 &&
+    (database?.queries ?? []).length === 0 &&
+    (request.response?.text ?? '') !== '',
+  find({ request, http_client: client, cache }, { status }, { earlier, shared }) {
+    if (!isSuccessful(status) || (client?.calls ?? []).length > 0) return [];
+    const found = failedBefore(request, earlier);
+    if (found === null) return [];
+    const { call, subject, head } = found;
+    const { packages = [] } = (shared.configuration ?? {}) as { packages?: readonly string[] };
+    const isKept =
+      packages.some((one) => KEEPS_VALUES.test(one.replace(/ [^ ]*$/, ''))) ||
+      (cache?.items ?? []).some(({ key, hits }) => (hits ?? 0) > 0 && key?.includes(subject) === true);
+    if (!isKept) return [];
+    const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error, 40)})`;
+    const sentence = `Nothing was called for ${excerpt(subject, 40)}, although the latest ${callName(call)} for it ${how} in ${requestText(head)}, which still answered ${head.status ?? ''}: what replaced the response may be cached`;
+    return [{ severity: 'info', sentence, anchor: 'response', place: call.caller }];
+  },
+};
+
 /** Between the end of the call and the error, in milliseconds or as a share of the request: parsing takes no time. */
 const SOON_MS = 25;
 const SOON_SHARE = 0.1;
@@ -510,6 +592,7 @@ export const callRules: readonly Rule[] = [
   sentRepeatedly,
   retriedCall,
   failedCall,
+  failureCached,
   callNotJson,
   sequentialCalls,
 ];
