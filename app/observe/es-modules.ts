@@ -37,6 +37,7 @@ export const ES_MODULES: Readonly<Record<string, readonly string[]>> = {
   '@nestjs/core/exceptions/exceptions-handler.js': ['ExceptionsHandler'],
   '@nestjs/core/guards/guards-consumer.js': ['GuardsConsumer'],
   '@nestjs/core/interceptors/interceptors-consumer.js': ['InterceptorsConsumer'],
+  '@nestjs/core/middleware/middleware-module.js': ['MiddlewareModule'],
   '@nestjs/core/pipes/pipes-consumer.js': ['PipesConsumer'],
   '@nestjs/core/router/router-explorer.js': ['RouterExplorer'],
   'drizzle-orm/gel-core/query-builders/count.js': ['GelCountBuilder'],
@@ -51,6 +52,8 @@ export const ES_MODULES: Readonly<Record<string, readonly string[]>> = {
   'drizzle-orm/sqlite-core/query-builders/select.js': ['SQLiteSelectBase'],
   'drizzle-orm/query-promise.js': ['QueryPromise'],
   'graphql/execution/execute.mjs': ['execute'],
+  'kysely/dist/esm/query-executor/query-executor-base.js': ['QueryExecutorBase'],
+  'kysely/dist/query-executor/query-executor-base.js': ['QueryExecutorBase'],
   'nodemailer/dist/esm/mailer/index.js': ['Mail'],
   'postgres/src/query.js': ['Query'],
 };
