@@ -224,8 +224,9 @@ export const eventLoopBlocked: Rule<Given> = {
     // A garbage collection has a finding of its own.
     const ownMs = blocks.map((block) => block.durationMs - from.time.ownedMs(block, ['collection']));
     const costMs = ownMs.reduce((sum, ms) => sum + ms, 0);
-    // On a busy machine, it is not known when the thread waited for a CPU: only what it computed is certain.
-    if (from.time.queuedMs > 0 && cpuUserMs + cpuSystemMs < BLOCKED_MS) return [];
+    // On a busy machine, it is not known when the thread waited for a CPU.
+    const surelyMs = Math.max(cpuUserMs + cpuSystemMs, certainMs(costMs, from.time));
+    if (surelyMs < BLOCKED_MS) return [];
     if (costMs < BLOCKED_MS || costMs < (head.durationMs ?? 0) * LEAST_SHARE) return [];
     const longestMs = Math.max(...ownMs);
     const at = ownMs.indexOf(longestMs);
