@@ -236,7 +236,7 @@ export const eventLoopBlocked: Rule<Given> = {
     if (cause === null || (cause.mayBeOnce === true && !isUsual(from.earlier))) return [];
     const whole = head.durationMs === null ? '' : ` of ${duration(head.durationMs)}`;
     const cpu = isWaiting(longest)
-      ? `, which used only ${duration(longest.cpuMs ?? 0)} of CPU: a synchronous wait (file, child process), or a busy machine`
+      ? `; meanwhile it used only ${duration(longest.cpuMs ?? 0)} of CPU: a synchronous wait (file, child process), or a busy machine`
       : '';
     const time = `${duration(costMs)}${whole}`;
     const sentence =

@@ -129,7 +129,7 @@ describe('finding event-loop-blocked', () => {
       return eventLoopBlocked.find(kept, { durationMs: 100, child: null } as ProfileHead, NOTHING_BESIDE);
     };
     expect(find([row])[0]?.sentence).to.equal(
-      'The event loop was blocked for 80.0 ms of 100.0 ms, in synchronous code of exportOrders, which used only 3.0 ms of CPU: a synchronous wait (file, child process), or a busy machine',
+      'The event loop was blocked for 80.0 ms of 100.0 ms, in synchronous code of exportOrders; meanwhile it used only 3.0 ms of CPU: a synchronous wait (file, child process), or a busy machine',
     );
     expect(find([])).to.deep.equal([]);
   });
