@@ -26,7 +26,7 @@ describe('finding pool-wait', () => {
       ({ pool } = knex.client as { pool: typeof pool });
       const sleep = (seconds: number): Promise<unknown> => knex.raw('select pg_sleep(?)', [seconds]);
       app.get('/crowd', async (_req, res) => {
-        await Promise.all([sleep(0.12), sleep(0.12), sleep(0.05)]);
+        await Promise.all([sleep(0.1), sleep(0.1), sleep(0.1)]);
         res.send('done');
       });
       app.get('/inside', async (_req, res) => {

@@ -43,6 +43,11 @@ describe('the ledger of time', () => {
     ]); // prettier-ignore
   });
 
+  it('knows of work that others own all of', () => {
+    const { shares } = ledger([HANDLER, span('db', 10, 80), span('connection', 10, 80)]);
+    expect(shares.find(({ kind }) => kind === 'connection')).to.deep.include({ ms: 0, allMs: 80 });
+  });
+
   it('counts a garbage collection as what it is, whatever waited meanwhile', () => {
     const { shares } = ledger([HANDLER, span('db', 10, 80), span('collection', 20, 60, GLOBAL)]);
     const database = shares.find(({ kind }) => kind === 'db');

@@ -36,7 +36,9 @@ function dataOf({ profile, time }: RecordReader): TimelineData {
     headersMs: headersMs === null ? null : round(headersMs),
     spans: spansOf({ root, time, answeredMs: profile.durationMs }),
     slices: slicesOf(time),
-    shares: shares.map((share) => ({ ...share, label: SPAN_KINDS[share.kind].label })),
+    shares: shares
+      .filter(({ ms }) => ms > 0)
+      .map((share) => ({ ...share, label: SPAN_KINDS[share.kind].label })),
   };
 }
 

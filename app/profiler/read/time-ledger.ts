@@ -184,7 +184,7 @@ class Sums {
           allMs: round(isOwn ? ms : Math.max(ms, this.#all.get(kind) ?? 0)),
         };
       })
-      .filter(({ ms }) => ms > 0)
+      .filter(({ allMs }) => allMs > 0)
       .sort((a, b) => b.ms - a.ms);
   }
 }
