@@ -93,7 +93,7 @@ function mayNameOthers(profile: Profile): boolean {
   return profile.summary === null && (hasRead || profile.kind === 'job' || (profile.status ?? 0) >= 400);
 }
 
-/** Of what each that reads them shows at most. */
+/** Requests whose failures are shown. */
 const MOST_BROKEN = 3;
 
 function writersOf(
@@ -105,10 +105,10 @@ function writersOf(
   return new Map(Array.from(written, ([at, { request, ...how }]) => [at, { head: request.head, ...how }]));
 }
 
-/** A request that wrote a row says nothing of what it lost time with. */
+/** Findings about time are left out: they explain no value. */
 async function readBroken(
   profiles: PageServices['profiles'],
-  { token: own, parent }: Profile,
+  { parent }: Profile,
   { writers, before }: Pick<BesideProfile, 'writers' | 'before'>,
 ): Promise<BesideProfile['brokenBefore']> {
   const heads = [
@@ -120,7 +120,7 @@ async function readBroken(
     named.map(async (head) => {
       const found = await profiles.read(head.token).catch(() => null);
       const finding = found?.profile.findings.find(({ broke }) => broke !== undefined);
-      return finding === undefined || head.token === own ? [] : [{ head, finding }];
+      return finding === undefined ? [] : [{ head, finding }];
     }),
   );
   return broken.flat();
