@@ -10,7 +10,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Database, Kept, Needs, Query, Rule } from './shared/kept.ts';
 import { DAY, DAY_MS, movedDays } from './shared/moved-days.ts';
-import { draftAt, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, labelOf, type Read, readsOf } from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
 
 const dayMoved: Rule<Needs<'request' | 'database'>> = {
@@ -157,14 +157,14 @@ function momentsIn(values: readonly (Json | undefined)[]): string[] {
 }
 
 /** The moments of one column, given to a statement, also run by run, or returned by it. */
-function seriesIn(database: Database): Series[] {
+function seriesIn({ queries }: Database): Series[] {
   const given = new Map<string, Series>();
   const returned: Series[] = [];
-  database.queries.forEach((query, index) => {
+  queries.forEach((query, index) => {
     for (const { name, value } of query.bindings) {
       const [moment] = momentsIn([value]);
       if (moment === undefined) continue;
-      const key = `${name} ${sqlOf(database, query)}`;
+      const key = `${query.statement} ${name}`;
       const series = given.get(key) ?? { query, index, moments: [], count: 0, isWritten: true };
       series.moments.push(moment);
       series.count++;
