@@ -4,6 +4,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { leavesIn, leavesOf, objectsIn, parseBeginning, type Leaf } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
+import { numbersAsText } from '../panels/shared/number-as-text.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
@@ -401,6 +402,55 @@ const textCompared: Rule<Needs<'request' | 'database'>> = {
   },
 };
 
+/** Columns that an update compares by itself, and those of who may see a row. */
+const VERSION = /(?:version|revision|^rev|etag)$/;
+const OF_OWNER = /^(?:user|owner|author|creator|customer|member|account|tenant)id$|^(?:created|owned)by$/;
+
+/** The last read before a refusal found what was received, as text. */
+function refusedEqual(
+  { request, database, http_client: client }: Needs<'request' | 'database', 'http_client'>,
+  status: number,
+) {
+  const reads = readsOf(database);
+  const one = reads.at(-1);
+  const isLast = (client?.calls ?? []).every(({ startMs }) => startMs < (one?.query.startMs ?? 0));
+  if (one === undefined || !isLast || !reads.every(({ read }) => read.verb === 'select')) return null;
+  const body = receivedFields(request).filter(({ from }) => from === 'body');
+  const user = leavesOf(request.sessionAndUser?.user ?? null).filter(({ name }) => name === 'id');
+  const given = { query: one.query, queries: database.queries };
+  const [found] =
+    status === 403
+      ? numbersAsText(user, given, (_name, column) => OF_OWNER.test(sameName(column)))
+      : numbersAsText(body, given, (name, column) => {
+          const plain = sameName(column);
+          return VERSION.test(plain) && sameName(name).endsWith(plain);
+        });
+  return found === undefined ? null : { ...found, name: status === 403 ? 'user.id' : found.name, one };
+}
+
+const neverEqual: Rule<Needs<'request' | 'database', 'http_client'>> = {
+  name: 'never-equal',
+  needs: ['request', 'database'],
+  labels: ['number and text'],
+  why: 'The last read before a 409, 412 or 403 found in a column for versions the number of the JSON body, or in one for owners that of `req.user.id`, but as text. No statement compared it, and nothing was written.',
+  fix: 'Convert before you compare: `Number(row.revision) !== revision`. Drivers return BIGINT as text so that no digit is lost, and `"4" !== 4` is always true. Or let the database compare: `where revision = $1`.',
+  find(kept, { status }) {
+    if (status !== 409 && status !== 412 && status !== 403) return [];
+    const found = refusedEqual(kept, status);
+    if (found === null) return [];
+    const { name, column, one } = found;
+    const from = name === 'user.id' ? 'is' : 'was received as';
+    const at = kept.request.response?.sentFrom;
+    const sent = `${status}${at === undefined ? '' : ` at ${at}`}`;
+    const sentence = `${excerpt(name, 40)} ${from} a number, and ${labelOf(kept.database, one.query)} returned the same as text in ${excerpt(column, 40)}, as drivers return BIGINT: === is false for them. The response was ${sent}`;
+    return [
+      status === 403
+        ? draftAt(one, sentence, 'warn')
+        : { ...draftAt(one, sentence, 'bad'), broke: 'response' },
+    ];
+  },
+};
+
 function isNumber(value: Json | undefined): boolean {
   return typeof value === 'number' || (typeof value === 'string' && /^\[masked \d+, number\]$/.test(value));
 }
@@ -454,4 +504,5 @@ export const numberRules: readonly Rule[] = [
   centLost,
   digitsLost,
   textCompared,
+  neverEqual,
 ];

@@ -224,4 +224,49 @@ describe('findings from numbers', () => {
     expect(of(card, loans(40_012, 'postgresql')), 'an error there').to.deep.equal([]);
     expect(of({ ...card, found: [{ cardNumber: 40_012 }] }, loans(40_012))).to.deep.equal([]);
   });
+
+  it('a version that was received as a number and read as text, before a refusal', () => {
+    const read: AskedQuery = {
+      sql: 'select * from pages where slug = $1 for update',
+      bindings: { slug: 'start' },
+      found: [{ id: 1, revision: '4', owner_id: '7' }],
+      caller: 'src/pages.js:15',
+    };
+    const of = (body: Json, { status = 409, user = null as Json, queries = [read] } = {}) => {
+      const request = keptRequest({ body, user });
+      const sent = { ...request, response: { ...request.response, sentFrom: 'src/routes/pages.js:38' } };
+      const kept = { request: sent, database: keptQueries(...queries) };
+      const rule = numberRules.find(({ name }) => name === 'never-equal');
+      return rule?.find(kept, { status } as never, {} as never) ?? [];
+    };
+    expect(of({ revision: 4 })[0]).to.include({
+      sentence:
+        'revision was received as a number, and select … from pages returned the same as text in revision, as drivers return BIGINT: === is false for them. The response was 409 at src/routes/pages.js:38',
+      place: 'src/pages.js:15',
+      broke: 'response',
+    });
+    expect(of({ baseRevision: 4 }), 'under a longer name').to.have.length(1);
+    expect(of({ title: 'x' }, { status: 403, user: { id: 7 } })[0]?.sentence).to.match(
+      /^user\.id is a number.*in owner_id/,
+    );
+    const update = {
+      sql: 'update pages set title = $1 where slug = $2',
+      bindings: { title: 'x', slug: 'start' },
+    };
+    const near: [string, readonly unknown[]][] = [
+      ['another one', of({ revision: 3 })],
+      ['text as well', of({ revision: '4' })],
+      ['a success', of({ revision: 4 }, { status: 200 })],
+      ['not found', of({ revision: 4 }, { status: 404 })],
+      ['no version', of({ id: 1, amount: 4 }, { queries: [{ ...read, found: [{ amount: '4' }] }] })],
+      ['read as a number', of({ revision: 4 }, { queries: [{ ...read, found: [{ revision: 4 }] }] })],
+      ['compared in SQL', of({ revision: 4 }, { queries: [{ ...read, bindings: { revision: 4 } }] })],
+      ['written', of({ revision: 4 }, { queries: [update, read] })],
+      ['something else was read later', of({ revision: 4 }, { queries: [read, { ...read, found: [] }] })],
+      ['several rows', of({ revision: 4 }, { queries: [{ ...read, rows: 2 }] })],
+      ['of another owner', of({}, { status: 403, user: { id: 8 } })],
+      ['a user whose id is text', of({}, { status: 403, user: { id: '7' } })],
+    ];
+    for (const [what, found] of near) expect(found, what).to.have.length(0);
+  });
 });

@@ -16,6 +16,8 @@ import type { ComparedValue } from '../shared/compare-values.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
+import { numbersAsText } from '../shared/number-as-text.ts';
+import { type ReceivedField, receivedFields } from '../shared/received.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { type Binding, indexesOf } from '../shared/sql-values.ts';
 import { isByItself, MOST_HEADERS } from './received.ts';
@@ -125,6 +127,10 @@ function rowsTokens(query: DatabaseQuery, statementLength: number): CodeToken[] 
   return foundTokens(list.slice(0, shown), { left: (rows ?? list.length) - shown, common, longest });
 }
 
+function bodyLeaves(profile: Profile): ReceivedField[] {
+  return receivedFields(dataOf(profile, 'request') ?? {}).filter(({ from }) => from === 'body');
+}
+
 function queryStep(
   row: Row,
   index: number,
@@ -143,6 +149,7 @@ function queryStep(
   const tokens =
     query === undefined ? statement : [...statement, ...rowsTokens(query, textOf(statement).length)];
   const isOfTransaction = isControl(sql);
+  const asText = isRead(sql) ? numbersAsText(bodyLeaves(profile), { query, queries }) : [];
   return {
     ...row,
     isWrite: !isOfTransaction && !isRead(sql),
@@ -151,7 +158,7 @@ function queryStep(
     line: () => tokens,
     note: isOfTransaction ? null : row.note,
     badges: (row.badges ?? []).filter((badge) => badge !== 'plan'),
-    fields: receivedAs(changed),
+    fields: receivedAs(changed, asText),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Field, Row } from '../../profiler/read/rows.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
+import type { NumberAsText } from '../shared/number-as-text.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
@@ -33,9 +34,9 @@ function typeOf(value: Json): string {
   return value === null ? '' : typeof value === 'boolean' ? 'true or false' : `a ${typeof value}`;
 }
 
-/** `quantity received as "1,200", a string`, for each value that changed on its way here. */
-export function receivedAs(values: readonly ComparedValue[]): Field[] {
-  const texts = values.map(({ name, received, change }) =>
+/** `quantity received as "1,200", a string`, for each value that changed on its way here, or that was read with another type. */
+export function receivedAs(values: readonly ComparedValue[], asText: readonly NumberAsText[] = []): Field[] {
+  const changed = values.map(({ name, received, change }) =>
     received.isMasked
       ? `${name}: another value, masked`
       : [
@@ -49,5 +50,7 @@ export function receivedAs(values: readonly ComparedValue[]): Field[] {
           .filter((text) => text !== '')
           .join(', '),
   );
+  const numbers = asText.map(({ name, value }) => `${name}: ${valueText(value)}, ${typeOf(value)}`);
+  const texts = [...new Set([...changed, ...numbers])];
   return texts.length === 0 ? [] : [{ label: 'Received as', value: texts.join('; ') }];
 }
