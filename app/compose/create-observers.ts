@@ -15,6 +15,7 @@ import { lazyQueryPatches } from '../observe/channels/lazy-query.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { labelPatches } from '../observe/channels/labels.ts';
+import { memoryCachePatches } from '../observe/channels/memory-cache.ts';
 import { mongodbPatch } from '../observe/channels/mongodb.ts';
 import { mysqlPatches } from '../observe/channels/mysql.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
@@ -45,6 +46,7 @@ import {
 import { nestPatches, observeNest } from '../observe/layers/nestjs.ts';
 import { observeOutput } from '../observe/logs/output.ts';
 import { type FoundLibrary, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
+import { observeMemoryCaches } from '../observe/databases/memory-cache.ts';
 import { noteLockHolder } from '../observe/databases/lock-holder.ts';
 import { mongodbDriver } from '../observe/databases/mongodb.ts';
 import { mysqlDriver } from '../observe/databases/mysql.ts';
@@ -184,6 +186,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [...labelPatches, ...lazyQueryPatches], listen: () => observeLabels(parts) },
     { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeDriver(sqliteDriver, parts) },
     { patches: [ioredisPatch, ...redisPatches], listen: () => observeCache(parts) },
+    { patches: memoryCachePatches, listen: () => observeMemoryCaches(parts) },
     { patches: [nodemailerPatch], listen: () => observeMail(parts) },
     { patches: [childProcessPatch], listen: () => observeProcesses(parts) },
     { patches: nestPatches, listen: () => observeNest(parts) },

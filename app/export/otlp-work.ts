@@ -204,7 +204,8 @@ function calls(profile: ExportedProfile): Work[] {
 }
 
 function commands(profile: ExportedProfile): Work[] {
-  return worksOf('cache', dataOf(profile, 'cache')?.items, ({ command, key, hits, asked, connection }) => ({
+  const { items = [] } = dataOf(profile, 'cache') ?? {};
+  const works = worksOf('cache', items, ({ command, key, hits, asked, connection }) => ({
     name: command,
     kind: SPAN_KIND.client,
     attributes: {
@@ -216,6 +217,8 @@ function commands(profile: ExportedProfile): Work[] {
       'hindsight.cache.asked': asked > 0 ? asked : undefined,
     },
   }));
+  // A call of a cache in the process takes no time.
+  return works.filter((_work, index) => items[index]?.system === 'redis');
 }
 
 function views(profile: ExportedProfile): Work[] {

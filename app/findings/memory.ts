@@ -26,7 +26,7 @@ function isFromMemory({ database, http_client, cache, jobs }: Partial<Kept>): bo
   return (
     (database?.queries.length ?? 0) === 0 &&
     (http_client?.calls.length ?? 0) === 0 &&
-    (cache?.items.length ?? 0) === 0 &&
+    (cache?.items.every(({ system }) => system === 'memory') ?? true) &&
     (jobs?.items.length ?? 0) === 0
   );
 }

@@ -54,6 +54,12 @@ export const ES_MODULES: Readonly<Record<string, readonly string[]>> = {
   'graphql/execution/execute.mjs': ['execute'],
   'kysely/dist/esm/query-executor/query-executor-base.js': ['QueryExecutorBase'],
   'kysely/dist/query-executor/query-executor-base.js': ['QueryExecutorBase'],
+  'lru-cache/dist/esm/index.js': ['*'],
+  'lru-cache/dist/esm/index.min.js': ['*'],
+  'lru-cache/dist/esm/node/index.js': ['*'],
+  'lru-cache/dist/esm/node/index.min.js': ['*'],
+  'lru-cache/dist/mjs/index.js': ['*'],
+  'lru-cache/index.mjs': ['*'],
   'nodemailer/dist/esm/mailer/index.js': ['Mail'],
   'postgres/src/query.js': ['Query'],
 };
@@ -98,8 +104,10 @@ export function registerHooks(hooks: Hooks): { deregister(): void } | undefined 
   }
 }
 
-/** Accessors, because a function declaration can be replaced inside its own module only. */
-function handOver(name: string, names: readonly string[]): string {
+/** Accessors, because a function declaration can be replaced inside its own module only. `*`: all that the module exports, whatever it names it. */
+function handOver(url: string, name: string, names: readonly string[]): string {
+  if (names.includes('*'))
+    return `\n;import * as hindsightExports from ${JSON.stringify(url)};process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: hindsightExports });\n`;
   const members = names.map((one) => `get ${one}() { return ${one}; }, set ${one}(to) { ${one} = to; }`);
   return `\n;process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: { ${members.join(', ')} } });\n`;
 }
@@ -116,7 +124,7 @@ export function amendModule(
   if (names.length === 0) return loaded;
   const source =
     typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString();
-  return source.includes(HANDED_OVER) ? loaded : { ...loaded, source: source + handOver(name, names) };
+  return source.includes(HANDED_OVER) ? loaded : { ...loaded, source: source + handOver(url, name, names) };
 }
 
 /** Until the first profiler of the process watches; returns what ends it. */

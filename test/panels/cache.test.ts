@@ -18,7 +18,7 @@ const groupsOf = (...facts: Partial<CacheFact>[]) =>
     members,
   }));
 
-describe('the panel of Redis', () => {
+describe('the panel of caches', () => {
   it('counts commands, time and hits', () => {
     const data = dataOf(
       cachePanel,
@@ -47,6 +47,47 @@ describe('the panel of Redis', () => {
     expect(groupsOf({ caller: 'a.ts:1' }, { caller: 'b.ts:2' })).to.deep.equal([
       { kind: 'repeated', text: 'GET user:1', members: [0, 1] },
     ]);
+  });
+
+  it('leaves caches in the process out of groups, times and spans', () => {
+    const memory = { system: 'memory', client: 'lru-cache', durationMs: 0 } as const;
+    expect(groupsOf({ ...memory, key: 'a' }, { ...memory, key: 'b' }, { ...memory, key: 'c' }, memory, memory)).to.deep.equal([]); // prettier-ignore
+    const shown = (...facts: Partial<CacheFact>[]): string[] => {
+      const context = contextOf(...facts);
+      const text = panelPage(cachePanel, context).text();
+      const profile = profileOf(context, [cachePanel]);
+      const spans = cachePanel.recorded?.spans?.(dataOf(cachePanel, context)!, { profile, endMs: 20 }) ?? [];
+      const labels = ['Cache commands', 'In the process', 'Time in Redis'].filter((one) =>
+        text.includes(one),
+      );
+      return [...labels, `${spans.length} spans`];
+    };
+    expect(shown(memory)).to.deep.equal(['Cache commands', 'In the process', '0 spans']);
+    expect(shown({}, memory)).to.deep.equal(['Cache commands', 'In the process', 'Time in Redis', '1 spans']);
+    expect(shown({})).to.deep.equal(['Cache commands', 'Time in Redis', '1 spans']);
+    expect(cachePanel.title).to.equal('Cache');
+  });
+
+  it('says who stored a value in the process, and masks what was changed in it', () => {
+    const since = { by: 'a1b2c3', place: 'src/vip.ts:3', ms: 1200 };
+    const text = panelPage(
+      cachePanel,
+      contextOf({
+        system: 'memory',
+        stored: { ...since, ms: 3000 },
+        changed: {
+          path: 'user.password',
+          name: 'password',
+          oldValue: 'hunter2',
+          newValue: 'hunter3',
+          since: { ...since, isRead: true, isSafe: true },
+          isLoaded: true,
+        },
+      }),
+    ).text();
+    expect(text).to.include('request a1b2c3, 3.00 s before (src/vip.ts:3)');
+    expect(text).to.include('changed in memory since another read: user.password was');
+    expect(text).not.to.include('hunter');
   });
 
   it('groups neither what one pipeline sends, nor reads of other lines, nor a read after a write', () => {

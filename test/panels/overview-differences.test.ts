@@ -110,17 +110,20 @@ describe('how a request differs from others of its route', () => {
     expect([found?.missing, found?.only]).to.deep.equal([[], []]);
   });
 
-  it('misses no work that a cache spared', () => {
-    const read = (hits: number): EarlierRequest => {
-      const one = request({ sql: hits === 0 ? ['select 1 from products where id = 4'] : [] });
-      const items = [{ command: 'GET', key: 'product:4', asked: 1, hits, caller: 'src/cache.ts:3' }];
-      return { ...one, kept: { ...one.kept, cache: { items } } };
-    };
-    const missed = times(6, () => read(0));
-    expect(differencesOf({ own: read(1), earlier: missed, siblings: [] })?.missing).to.deep.equal([]);
-    const found = differencesOf({ own: read(0), earlier: times(6, () => read(1)), siblings: [] });
-    expect(found?.only.map(({ text }) => text)).to.include('GET product:…: miss');
-  });
+  for (const system of ['redis', 'memory'])
+    it(`misses no work that a cache spared, in ${system}`, () => {
+      const read = (hits: number): EarlierRequest => {
+        const one = request({ sql: hits === 0 ? ['select 1 from products where id = 4'] : [] });
+        const items = [
+          { system, command: 'GET', key: 'product:4', asked: 1, hits, caller: 'src/cache.ts:3' },
+        ];
+        return { ...one, kept: { ...one.kept, cache: { items } } };
+      };
+      const missed = times(6, () => read(0));
+      expect(differencesOf({ own: read(1), earlier: missed, siblings: [] })?.missing).to.deep.equal([]);
+      const found = differencesOf({ own: read(0), earlier: times(6, () => read(1)), siblings: [] });
+      expect(found?.only.map(({ text }) => text)).to.include('GET product:…: miss');
+    });
 
   it('names what earlier ones asked for if this one asked for nothing', () => {
     const rates = request({ sql: ['select rate from rates'] });

@@ -182,9 +182,7 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
     room -= text.length + 2;
     kept.push(text);
   }
-  const recorded = panels
-    .filter(({ name }) => hasContent(profile, name))
-    .map(({ name, title }) => (title === 'Redis' ? `${code(name)} (${title})` : code(name)));
+  const recorded = panels.filter(({ name }) => hasContent(profile, name)).map(({ name }) => code(name));
   return `${blocks([
     ...kept,
     left === 0 ? '' : `Left out to keep this short: ${count(left, 'section')}.`,

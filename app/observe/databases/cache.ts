@@ -2,16 +2,32 @@
 import type { Context } from '../../profiler/record/context.ts';
 import type { Repeating } from '../../profiler/record/fact-list.ts';
 import { argumentsOf, type CacheArgument, keyOf } from '../../profiler/masking/redis-arguments.ts';
+import type { MemoryCall } from '../channels/memory-cache.ts';
 import { redisTask } from '../channels/redis.ts';
 import { type RedisCommand, redisChannels } from '../channels/redis-command.ts';
 import { createKeyHistory, type KeyHistory, type MissFact, type SimilarKey } from './key-history.ts';
 import { observeCalls } from '../observe-calls.ts';
 import { askedOf, type CacheReply, replyOf } from './redis-reply.ts';
+import type { LeafChange } from './value-leaves.ts';
 import { closing, type ObserverParts, subscribeTo } from '../subscribe.ts';
 
+export interface StoredBy {
+  by: string | null;
+  place: string | null;
+  /** Milliseconds before. */
+  ms: number;
+}
+
+export interface CachedChange extends LeafChange {
+  /** Whoever had it before the change. */
+  since: StoredBy & { isRead: boolean; isSafe: boolean };
+  isLoaded: boolean;
+}
+
 export interface CacheFact extends CacheReply, MissFact {
-  system: 'redis';
-  client: RedisCommand['client'];
+  /** `memory`: a cache in the process. */
+  system: 'redis' | 'memory';
+  client: RedisCommand['client'] | MemoryCall['library'];
   command: string;
   key: string | null;
   args: CacheArgument[];
@@ -24,6 +40,9 @@ export interface CacheFact extends CacheReply, MissFact {
   caller: string | null;
   connection: string | null;
   similar?: SimilarKey;
+  /** Of a value found in the process. */
+  stored?: StoredBy;
+  changed?: CachedChange;
 }
 
 declare module '../../profiler/record/facts.ts' {
@@ -37,7 +56,7 @@ function isIntroduction({ name, args: [first] }: RedisCommand): boolean {
   return name.toUpperCase() === 'CLIENT' && String(first).toUpperCase() === 'SETINFO';
 }
 
-const REPEATED: Repeating<CacheFact> = { key: ({ caller, command }) => `${caller ?? ''}\n${command}` };
+export const REPEATED: Repeating<CacheFact> = { key: ({ caller, command }) => `${caller ?? ''}\n${command}` };
 
 function described(message: RedisCommand, findCaller: () => string | null) {
   if (isIntroduction(message)) return null;
@@ -66,7 +85,7 @@ const EXPIRES = new Set(['EXPIRE', 'PEXPIRE', 'EXPIREAT', 'PEXPIREAT', 'PERSIST'
 const DELETES = new Set(['DEL', 'UNLINK']);
 
 /** Tells the history of its keys what a command did, and takes from it what came before. */
-function remember(history: KeyHistory, fact: CacheFact, { token }: Context): void {
+export function remember(history: KeyHistory, fact: CacheFact, { token }: Context): void {
   const { command, key, args, caller, connection } = fact;
   if (key === null) return;
   const field = command === 'HGET' || command === 'HSET' ? ` ${args[0]?.value ?? ''}` : '';

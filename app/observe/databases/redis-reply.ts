@@ -39,7 +39,7 @@ function hitsOf(command: string, reply: unknown): number | null {
   return command === 'HGETALL' ? Math.min(1, sizeOf(reply) ?? 0) : null;
 }
 
-const FOUND: PlainLimits = { depth: 2, width: 10, length: 160, total: 30 };
+export const FOUND: PlainLimits = { depth: 2, width: 10, length: 160, total: 30 };
 /** Of what they read, they reply with the members themselves. */
 const COLLECTIONS =
   /^(?:HGETALL|HVALS|SMEMBERS|S(?:DIFF|INTER|UNION|RANDMEMBER|POP)|LRANGE|LINDEX|[LR]POP|Z(?:REV)?RANGE(?:BYSCORE|BYLEX)?|ZSCORE)$/;

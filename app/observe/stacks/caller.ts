@@ -18,6 +18,8 @@ export interface CallerOptions {
   /** null instead of a library's frame where there is no own one. */
   isOwn?: boolean;
   isFar?: boolean;
+  /** null unless own code calls what is skipped without another library in between. */
+  isDirect?: boolean;
   /** Own lines that say less than those that call them; `callerOf` finds the next own line in the whole stack, or null. */
   isHelper?: (place: string, callerOf: () => string | null) => boolean;
 }
@@ -55,6 +57,8 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 const FRAMES = 80;
 /** Most callers are this near, behind ten frames of ours and those of a library. The whole stack is taken only if they are not. */
 const NEAR_FRAMES = 25;
+/** A direct caller stands behind those of ours, and one or two of the library. */
+const DIRECT_FRAMES = 14;
 /** NestJS registers controllers and middleware while the application starts: the line that starts it says nothing of them. */
 const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
 /** In each stack of a registration, so that any other package says more. */
@@ -356,8 +360,11 @@ export function createCallerFinder(
   /** Places are looked up for these two only: a stack has many frames of libraries. `isWhole`: more frames would tell no more. */
   function nearest(
     sites: readonly Site[],
-    skip: readonly string[],
-    isHelper?: CallerOptions['isHelper'],
+    {
+      skip,
+      isDirect = false,
+      isHelper,
+    }: { skip: readonly string[] } & Pick<CallerOptions, 'isDirect' | 'isHelper'>,
   ): { own: string | null; library: string | null; helper: string | null; isWhole: boolean } {
     const skipped = foldersOf(skip);
     let library: string | null = null;
@@ -368,6 +375,7 @@ export function createCallerFinder(
       if (kind === 'ours' && isLayer(site)) return { own: null, library, helper, isWhole: true };
       if (kind === 'ours' || kind === 'node') continue;
       if (kind === 'library' && (library !== null || isIn(file, skipped))) continue;
+      if (kind === 'library' && isDirect) return { own: null, library, helper, isWhole: true };
       const place = placeOf(site, file, kind);
       if (place === null || kind === 'library') library ??= place;
       else if (isHelper?.(place, () => callerOf(place)) === true) helper ??= place;
@@ -382,16 +390,15 @@ export function createCallerFinder(
   }
 
   const find: FindCaller = (options = {}) => {
-    const { skip = [], stack, isOwn: onlyOwn = false, isFar = false, isHelper } = options;
+    const { stack, isOwn: onlyOwn = false, isFar = false } = options;
+    const how = { ...options, skip: [options.skip ?? []].flat() };
     try {
-      if (stack !== undefined) return nearest(sitesOf(stack), []).own;
-      const frames = isFar ? FRAMES : NEAR_FRAMES;
+      if (stack !== undefined) return nearest(sitesOf(stack), { skip: [] }).own;
+      const frames = isFar ? FRAMES : options.isDirect === true ? DIRECT_FRAMES : NEAR_FRAMES;
       const near = takeSites(frames);
-      const found = nearest(near, [skip].flat(), isHelper);
+      const found = nearest(near, how);
       const { own, library, helper } =
-        found.isWhole || isFar || near.length < frames
-          ? found
-          : nearest(takeSites(), [skip].flat(), isHelper);
+        found.isWhole || isFar || near.length < frames ? found : nearest(takeSites(), how);
       return own ?? helper ?? (onlyOwn ? null : library);
     } catch {
       return null;
@@ -402,7 +409,7 @@ export function createCallerFinder(
     const sites = takeStack(NEAR_FRAMES);
     return () => {
       try {
-        return nearest(sites(), []).own;
+        return nearest(sites(), { skip: [] }).own;
       } catch {
         return null;
       }

@@ -39,7 +39,8 @@ function repeatedReads(commands: readonly Command[]): number[][] {
   const open = new Map<string, number[]>();
   const all: number[][] = [];
   commands.forEach((command, index) => {
-    if (command.key === null || command.error !== null) return;
+    // A cache in the process costs nothing to read again.
+    if (command.key === null || command.error !== null || command.system === 'memory') return;
     if (!isRead(command)) {
       for (const [asked] of open) if (asked.includes(JSON.stringify(command.key))) open.delete(asked);
       return;
@@ -74,7 +75,8 @@ export function groupCommands(commands: readonly Command[]): CacheGroup[] {
     });
     for (const index of members) taken.add(index);
   };
-  const isAlone = (command: Command): boolean => isRead(command) && command.batch === null;
+  const isAlone = (command: Command): boolean =>
+    isRead(command) && command.batch === null && command.system === 'redis';
   const loops = collect(
     commands,
     isAlone,

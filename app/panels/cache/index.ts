@@ -1,7 +1,7 @@
-/** The panel of Redis: which commands ran, how long each took, and which reads were misses. */
+/** The panel of Redis and of caches in the process: which commands ran, how long each took, and which reads were misses. */
 import { round } from '../../profiler/read/span.ts';
 import type { Facts } from '../../profiler/record/facts.ts';
-import type { Section } from '../../profiler/read/rows.ts';
+import { type Field, type Figure, isInLibrary, type Section } from '../../profiler/read/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
@@ -21,7 +21,7 @@ const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;
 function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command): string | null {
   if (error !== null) return null;
   if (durationMs === null) return 'no reply';
-  const { reply, size, length, lifetimeMs, past } = fact;
+  const { reply, size, length, lifetimeMs, past, changed } = fact;
   const said: string[] = [];
   if (hits !== null && asked > 0)
     said.push(asked === 1 ? (hits === 1 ? 'found' : 'not found') : `${hits} of ${asked} found`);
@@ -32,6 +32,7 @@ function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command
   if (length !== undefined && hits !== 0) said.push(count(length, 'character'));
   if (lifetimeMs === null) said.push('never expires');
   else if (lifetimeMs !== undefined) said.push(`expires after ${durationText(lifetimeMs)}`);
+  if (changed !== undefined) said.push(changeText(changed));
   return said.length === 0 ? null : said.join(', ');
 }
 
@@ -51,6 +52,24 @@ function replyText(command: string, reply: number): string {
     default:
       return `replied ${count(reply)}`;
   }
+}
+
+function changeText({ path, oldValue, newValue, since }: NonNullable<Command['changed']>): string {
+  const [before, now] = [oldValue, newValue].map((value) =>
+    value === undefined ? 'nothing' : textOf(valueLine(value, { longest: 60 })),
+  );
+  const from = since.isRead ? 'another read' : 'it was stored';
+  return `changed in memory since ${from}: ${path === '' ? 'value' : path} was ${before}, is ${now}`;
+}
+
+/** `request a1b2c3, 3.0 s before (src/products.js:41)` */
+function storedField({ stored }: Command): Field[] {
+  if (stored === undefined) return [];
+  const { by, place, ms } = stored;
+  const who = by === null ? 'outside of a recorded request' : `request ${by}`;
+  const at = place === null || isInLibrary(place) ? '' : ` (${place})`;
+  const value = `${who}, ${durationText(ms)} before${at}`;
+  return [{ label: 'Stored by', value, ...(by !== null && { token: by }) }];
 }
 
 function groupSection({ groups }: CacheData): Section {
@@ -76,14 +95,14 @@ function groupSection({ groups }: CacheData): Section {
 
 export const cachePanel = listPanel<'cache', CacheTotals>({
   name: 'cache',
-  title: 'Redis',
+  title: 'Cache',
   fact: 'cache',
-  noun: 'Redis commands',
+  noun: 'cache commands',
   menu: { key: 'k', optional: true, rank: 35 },
   searched: ['key'],
   nothing: {
-    what: 'This request sent no command to Redis.',
-    why: 'Recorded: ioredis 4 and later, redis (node-redis) 4 and later.',
+    what: 'This request sent no command to Redis and called no cache in the process.',
+    why: 'Recorded: ioredis 4 and later, redis (node-redis) 4 and later; lru-cache 5 and later, node-cache 5, if your own code calls them.',
     todo: "If the library is in a bundle, pass it to the profiler: profiler.observe('ioredis', Redis).",
   },
   letter: 'k',
@@ -111,21 +130,32 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
       },
     };
   },
-  figures: ({ items, unkept, totals }, { profile: { durationMs } }) => [
-    {
-      label: 'Redis commands',
-      value: totals.commands,
-      note: keptNote(items.length, unkept),
-      compare: 'cost',
-    },
-    { label: 'Time in Redis', value: totals.busyMs, unit: 'ms', compare: 'cost' },
-    { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
-    { label: 'Keys not found', value: totals.asked - totals.hits },
-    { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
-  ],
+  figures({ items, unkept, totals }, { profile: { durationMs } }) {
+    const memory = items.filter(({ system }) => system === 'memory').length;
+    const ofRedis: Figure[] = [
+      { label: 'Time in Redis', value: totals.busyMs, unit: 'ms', compare: 'cost' },
+      { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
+    ];
+    return [
+      {
+        label: 'Cache commands',
+        value: totals.commands,
+        note: keptNote(items.length, unkept),
+        compare: 'cost',
+      },
+      ...(memory === 0 ? [] : [{ label: 'In the process', value: memory }]),
+      ...(memory > 0 && memory === items.length ? [] : ofRedis),
+      { label: 'Keys not found', value: totals.asked - totals.hits },
+      { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
+    ];
+  },
   kind: 'cache',
-  span: ({ command, key }) => (key === null ? command : `${command} ${key}`),
-  moreSpans: ({ unkept }) => unkeptSpans(unkept, { kind: 'cache', noun: 'Redis commands', panel: 'cache' }),
+  span: ({ system, command, key }) =>
+    system === 'memory' ? null : key === null ? command : `${command} ${key}`,
+  moreSpans: ({ unkept }) =>
+    (unkept?.durationMs ?? 0) > 0
+      ? unkeptSpans(unkept, { kind: 'cache', noun: 'cache commands', panel: 'cache' })
+      : [],
   row(entry, index, { groups }) {
     const { command, key, args, asked, hits, durationMs, batch, error, connection, found } = entry;
     const at = groups.findIndex(({ members }) => members.includes(index));
@@ -149,7 +179,8 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
           value: found === undefined ? null : textOf(valueLine(found.value, { longest: LONGEST_VALUE })),
         },
         { label: 'Waited for the connection', value: entry.waitMs, unit: 'ms' },
-        { label: 'Server', value: connection },
+        ...storedField(entry),
+        { label: entry.system === 'memory' ? 'Cache' : 'Server', value: connection },
       ],
       ...(group === undefined ? {} : { within: `r${at + 1}` }),
     };

@@ -244,8 +244,9 @@ function otherStep(row: Row, panel: { name: string; title: string }): Step {
 }
 
 function cacheStep(row: Row, index: number, profile: Profile): Step {
-  const step = otherStep(row, { name: 'cache', title: '' });
-  const found = dataOf(profile, 'cache')?.items[index]?.found;
+  const { found, system } = dataOf(profile, 'cache')?.items[index] ?? {};
+  const other = otherStep(row, { name: 'cache', title: '' });
+  const step = system === 'memory' ? { ...other, label: 'cache' } : other;
   const tokens: CodeToken[] = [['', valueText(step.text)], ...foundTokens(found?.value)];
   return found === undefined ? step : { ...step, text: textOf(tokens), line: () => tokens };
 }
@@ -332,6 +333,8 @@ function stepOf(row: Row, index: number, { panel, profile, compared, written }: 
   const made = madeStep(row, index, { panel, profile, compared });
   if (made === null) return null;
   const took = row.number === null || row.number === undefined ? 'not finished' : durationText(row.number);
+  // Of a cache in the process.
+  const storer = fieldOf(row, 'Stored by');
   const { detail: _detail, block: _block, within, ...step } = made;
   const writer = written.get(`${panel.name} ${index}`);
   const askedMs = Math.max(0, startMs - waitedMs(index, panel.name, profile));
@@ -344,10 +347,10 @@ function stepOf(row: Row, index: number, { panel, profile, compared, written }: 
     number: askedMs,
     ...(AWAITED.has(panel.name) ? { runs: [{ askedMs, endMs: startMs + (row.number ?? Infinity) }] } : {}),
     depth: 0,
-    note: noteOf([made.note, took]),
+    note: noteOf([made.note, row.number === 0 ? null : took]),
     fields: [
       ...(made.fields ?? []),
-      ...(writer === undefined ? [] : [writer]),
+      ...[writer ?? storer ?? []].flat(),
       ...(error === null || error === undefined ? [] : [{ label: 'Error', value: error }]),
     ],
     href:

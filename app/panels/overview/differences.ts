@@ -40,6 +40,8 @@ const MOST_FIELDS = 200;
 const FEWEST_SIBLINGS = 3;
 const MISS = ': miss';
 /** Kinds of work that a cache spares. */
+/** Of a cache in the process: its value comes from memory. */
+const IN_MEMORY = 'cache';
 const SPARED: ReadonlySet<string> = new Set(['query', 'redis', 'call']);
 const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 /** Names of middleware that protects what it stands before. */
@@ -77,11 +79,12 @@ function ranIn(kept: Kept): Map<string, Seen> {
     const { sql = '', system } = statements[statement] ?? {};
     if (sql !== '' && !isControl(sql)) add('query', aboutStatement(sql, system).shape, caller);
   }
-  for (const { command, key, asked, hits, caller } of kept.cache?.items ?? []) {
+  for (const { system, command, key, asked, hits, caller } of kept.cache?.items ?? []) {
+    const kind = system === 'memory' ? IN_MEMORY : 'redis';
     if (isInLibrary(caller)) continue;
     const name = `${command} ${(key ?? '').replace(VALUE, '…')}`.trim();
-    add('redis', name, caller);
-    if (asked === 1 && hits === 0) add('redis', `${name}${MISS}`, caller);
+    add(kind, name, caller);
+    if (asked === 1 && hits === 0) add(kind, `${name}${MISS}`, caller);
   }
   for (const { method, url, status, caller } of kept.http_client?.calls ?? []) {
     const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '', pathname: pathOf(url) };
@@ -169,7 +172,7 @@ function compareSeen(own: Kept, others: readonly Kept[], seenIn: (kept: Kept) =>
     missing: [...counts].flatMap(([key, { seen, count }]) =>
       !mine.has(key) &&
       isUsual(key) &&
-      !(isSpared && SPARED.has(seen.kind)) &&
+      !(isSpared && (SPARED.has(seen.kind) || seen.kind === IN_MEMORY)) &&
       !(seen.kind === 'query' && variants.has(labelOf(seen.text)))
         ? [{ ...seen, note: `${of(count, others.length)} have it` }]
         : [],

@@ -283,8 +283,9 @@ function sourceOf({ connection, client }: Command, key: string | null): string {
 
 function keyReads(commands: readonly Command[]): Read[] {
   return commands.flatMap((one, index): Read[] => {
-    const { command, key, startMs, durationMs, error, hits } = one;
-    if (key === null || isMasked(key) || durationMs === null || error !== null) return [];
+    const { system, command, key, startMs, durationMs, error, hits } = one;
+    if (system === 'memory' || key === null || isMasked(key) || durationMs === null || error !== null)
+      return [];
     if (!READS_KEY.test(command) || hits !== 1) return [];
     const times = { from: startMs, to: endOf(one) };
     const source = sourceOf(one, key);
@@ -305,7 +306,8 @@ function keyReads(commands: readonly Command[]): Read[] {
 
 function keyWrites(commands: readonly Command[]): Write[] {
   return commands.flatMap((one): Write[] => {
-    const { command, key, args, startMs, caller, error, reply } = one;
+    const { system, command, key, args, startMs, caller, error, reply } = one;
+    if (system === 'memory') return [];
     const isKnown = WRITES_KEY.test(command) || DELETES_KEY.test(command);
     if (error !== null || !(isKnown || MAY_WRITE_KEY.test(command))) return [];
     if (reply === 0 && NOT_DONE.test(command)) return [];
@@ -319,6 +321,15 @@ function keyWrites(commands: readonly Command[]): Write[] {
         matches: ({ source }) => (!sources.has(source) ? 'no' : isKnown ? 'yes' : 'maybe'),
       },
     ];
+  });
+}
+
+/** Who stored what a cache in the process had: the process knows it. */
+function storers(commands: readonly Command[], others: readonly EarlierRequest<Kept>[]): [string, Written][] {
+  return commands.flatMap(({ stored }, index): [string, Written][] => {
+    const request = others.find(({ head }) => head.token === stored?.by);
+    if (stored === undefined || request === undefined) return [];
+    return [[`cache ${index}`, { request, place: stored.place, isDeleted: false, beforeMs: stored.ms }]];
   });
 }
 
@@ -347,8 +358,9 @@ export function lastWriters(
       }));
     })
     .sort((a, b) => b.to - a.to);
-  return new Map(
-    [...rows, ...keys].slice(0, MOST_READS).flatMap((read): [string, Written][] => {
+  return new Map([
+    ...storers(cache?.items ?? [], others),
+    ...[...rows, ...keys].slice(0, MOST_READS).flatMap((read): [string, Written][] => {
       for (const { request, isOld, from, to, place, ...write } of writes) {
         const matches = from < read.to ? write.matches(read, isOld) : 'no';
         if (matches === 'no') continue;
@@ -359,5 +371,5 @@ export function lastWriters(
       }
       return [];
     }),
-  );
+  ]);
 }

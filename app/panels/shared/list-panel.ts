@@ -27,8 +27,8 @@ export interface ListPanel<Name extends FactName, More extends object> {
   figures?(data: ListData<Facts[Name], More>, from: Pick<PresentFrom, 'profile'>): readonly Figure[];
   /** Of its spans, if not `work`. */
   kind?: SpanKind;
-  /** Text on the timeline; absent: its facts take no time. */
-  span?(item: Facts[Name]): string;
+  /** Text on the timeline; absent, or null: it takes no time. */
+  span?(item: Facts[Name]): string | null;
   /** What a row of work has apart from time, place and failure. */
   row(item: Facts[Name], index: number, data: ListData<Facts[Name], More>): Omit<Row, 'id'>;
   below?(item: Facts[Name], id: string, token: string): readonly Row[];
@@ -136,13 +136,14 @@ export function listPanel<Name extends FactName, More extends object = object>(
       spans(data, { endMs }) {
         const drafts: SpanDraft[] = [];
         for (const [index, item] of data.items.entries()) {
-          if (list.span === undefined || !isWork(item as object)) continue;
+          const label = list.span?.(item) ?? null;
+          if (label === null || !isWork(item as object)) continue;
           const work = item as Work;
           const around = typeof work.inside === 'number' ? drafts[work.inside] : undefined;
           const span = { ...workSpan(work, endMs), kind: list.kind ?? 'work' };
           drafts.push({
             ...span,
-            label: shorten(list.span(item), 100),
+            label: shorten(label, 100),
             panel: name,
             anchor: `${letter}${index + 1}`,
             ...(work.isSync === true ? { ranMs: span.durationMs } : {}),

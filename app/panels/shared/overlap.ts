@@ -138,7 +138,7 @@ const WRITES_KEY =
 
 function keyTouches(commands: readonly Command[]): Touch[] {
   return commands.slice(0, MOST_TOUCHES).flatMap((one, index): Touch[] => {
-    const { command, key, args, startMs, durationMs, error, hits, caller } = one;
+    const { system, command, key, args, startMs, durationMs, error, hits, caller, connection } = one;
     const isRead_ = READS_KEY.test(command);
     if (key === null || isMasked(key) || durationMs === null || error !== null) return [];
     if (!isRead_ && !WRITES_KEY.test(command)) return [];
@@ -149,7 +149,7 @@ function keyTouches(commands: readonly Command[]): Touch[] {
       {
         kind: 'key',
         does: isRead_ ? 'read' : 'written',
-        name: isField ? `${key} ${field.value}` : key,
+        name: isField ? `${key} ${field.value}` : system === 'memory' ? `${key} of ${connection}` : key,
         label: command,
         panel: 'cache',
         anchor: `k${index + 1}`,

@@ -1,0 +1,274 @@
+/**
+ * Calls of caches in the process -> facts `cache`, with who stored the value that was found, and whether it was changed since. Only calls that
+ * the application's own code makes: libraries have caches, too. Of a value, its leaves are remembered as a text, never the value.
+ */
+import { types } from 'node:util';
+import { dropOldest } from '../../profiler/drop-oldest.ts';
+import { argumentsOf } from '../../profiler/masking/redis-arguments.ts';
+import { round } from '../../profiler/read/span.ts';
+import { type Context, createSlot } from '../../profiler/record/context.ts';
+import { toPlain, truncateText } from '../../profiler/record/plain.ts';
+import { isObject } from '../../profiler/record/safe-read.ts';
+import { failureText } from '../../profiler/record/thrown-value.ts';
+import { type MemoryCall, memoryCalls } from '../channels/memory-cache.ts';
+import { bytesOf } from '../observe-calls.ts';
+import { closing, type ObserverParts, subscribeTo } from '../subscribe.ts';
+import { type CacheFact, remember, REPEATED, type StoredBy } from './cache.ts';
+import { createKeyHistory } from './key-history.ts';
+import { FOUND } from './redis-reply.ts';
+import { changeBetween, type Leaf, type LeafChange, leavesOf } from './value-leaves.ts';
+
+interface Moment {
+  /** Token of the request; null: outside of any that is recorded in full. */
+  by: string | null;
+  place: string | null;
+  at: number;
+}
+
+/** What was last seen of a value that is an object. */
+interface Seen extends Moment {
+  value: WeakRef<object>;
+  /** JSON of its leaves; null: it can't be compared. */
+  leaves: string | null;
+  isRead: boolean;
+  /** By a request that is to change nothing. */
+  isSafe: boolean;
+}
+
+interface Stored extends Moment {
+  lifetimeMs: number | null;
+  /** After a statement or a call of its request: it is a copy of what is elsewhere. */
+  isLoaded: boolean;
+  seen: Seen | null;
+}
+
+interface Cache {
+  name: string;
+  stored: Map<unknown, Stored>;
+  /** Calls by own code, and by libraries. */
+  own: number;
+  others: number;
+}
+
+const MOST_KEYS = 1000;
+const LONGEST_LEAVES = 8192;
+const LONGEST_VALUE = 300;
+/** Of a request: a stack costs more than all else here. */
+const MOST_STACKS = 200;
+/** A cache that only libraries have called so often is theirs. */
+const MOST_OTHERS = 20;
+const PACKAGES = ['lru-cache', 'node-cache'];
+const READS = new Set(['GET', 'MGET', 'GETDEL']);
+const WRITES = new Set(['SET', 'MSET', 'DEL', 'GETDEL', 'CLEAR']);
+
+const stacks = createSlot<number>('stacks of cache calls');
+
+function isKey(key: unknown): key is string | number {
+  return typeof key === 'string' || typeof key === 'number';
+}
+
+/** node-cache takes 1 and '1' as one key. */
+function nameOf({ library }: MemoryCall, key: unknown): unknown {
+  return library === 'node-cache' ? String(key) : key;
+}
+
+function leavesText(value: unknown): string | null {
+  const leaves = leavesOf(value);
+  const text = leaves === null ? null : JSON.stringify(leaves);
+  return text === null || text.length > LONGEST_LEAVES ? null : text;
+}
+
+function changedSince(seen: Seen, leaves: string | null): LeafChange | null {
+  if (seen.leaves === null || leaves === null || seen.leaves === leaves) return null;
+  return changeBetween(JSON.parse(seen.leaves) as Leaf[], JSON.parse(leaves) as Leaf[]);
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string'
+    ? value
+    : truncateText(JSON.stringify(toPlain(value, FOUND)), LONGEST_VALUE);
+}
+
+function since({ by, place, at }: Moment, now: number): StoredBy {
+  return { by, place, ms: round(now - at) };
+}
+
+/** As the arguments of the command of Redis. */
+function wordsOf({ command, entries }: MemoryCall): unknown[] {
+  const hasValues = command === 'SET' || command === 'MSET';
+  return entries.flatMap(([key, value]) => {
+    const word = isKey(key) ? String(key) : `[${typeof key}]`;
+    return hasValues ? [word, valueText(value)] : [word];
+  });
+}
+
+function foundIn({ command, entries }: MemoryCall): Pick<CacheFact, 'found' | 'length'> {
+  const found = entries.filter(([, value]) => value !== undefined) as [unknown, unknown][];
+  const [key, value] = found[0] ?? [];
+  if (value === undefined) return {};
+  if (command === 'MGET') return { found: { name: command, value: toPlain(new Map(found), FOUND) } };
+  return {
+    found: { name: String(isKey(key) ? key : command), value: toPlain(value, FOUND) },
+    ...(typeof value === 'string' && { length: value.length }),
+  };
+}
+
+export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { close(): void } {
+  const history = createKeyHistory();
+  const caches = new WeakMap<object, Cache>();
+  let count = 0;
+
+  function cacheOf({ cache, library }: MemoryCall): Cache {
+    const known = caches.get(cache);
+    if (known !== undefined) return known;
+    const made: Cache = {
+      name: `${library} ${++count}, process ${process.pid}`,
+      stored: new Map(),
+      own: 0,
+      others: 0,
+    };
+    caches.set(cache, made);
+    return made;
+  }
+
+  function seenNow(
+    value: unknown,
+    by: { context: Context; place: string | null },
+    isRead: boolean,
+  ): Seen | null {
+    if (!isObject(value) || types.isProxy(value)) return null;
+    const { context, place } = by;
+    const isSafe = /^(?:GET|HEAD)$/.test(context.first('request')?.method ?? '');
+    const leaves = leavesText(value);
+    return {
+      value: new WeakRef(value),
+      leaves,
+      by: context.token,
+      place,
+      at: performance.now(),
+      isRead,
+      isSafe,
+    };
+  }
+
+  /** `context`: null outside of any request that is recorded in full. */
+  function write(
+    { stored }: Cache,
+    call: MemoryCall,
+    { context, place, isWatched }: { context: Context | null; place: string | null; isWatched: boolean },
+  ): void {
+    const { command, entries, lifetimeMs, reply, isFilled = false } = call;
+    if (command === 'CLEAR') stored.clear();
+    const isStored = isFilled || command === 'MSET' || (command === 'SET' && reply !== 0);
+    for (const [key, value] of entries) {
+      const name = nameOf(call, key);
+      const before = stored.get(name);
+      stored.delete(name);
+      if (!isKey(key) || !isStored) continue;
+      const by = context?.token ?? null;
+      stored.set(name, {
+        by,
+        // A `fetch` of lru-cache stores it later, where no own code is on the stack.
+        place: place ?? (by !== null && before?.by === by ? before.place : null),
+        at: performance.now(),
+        lifetimeMs: lifetimeMs ?? null,
+        isLoaded:
+          isFilled || (context !== null && context.all('query').length + context.all('call').length > 0),
+        seen: context === null || !isWatched || isFilled ? null : seenNow(value, { context, place }, false),
+      });
+      dropOldest(stored, MOST_KEYS);
+    }
+  }
+
+  function read(stored: Stored, value: unknown, context: Context, fact: CacheFact): void {
+    const now = performance.now();
+    if (stored.by !== context.token) fact.stored = since(stored, now);
+    const { seen } = stored;
+    const isSame = seen !== null && seen.value.deref() === value;
+    // Once it could not be compared, it is not walked again.
+    if (isSame && seen.leaves === null) return;
+    const current = seenNow(value, { context, place: fact.caller }, true);
+    const change = isSame && current !== null ? changedSince(seen, current.leaves) : null;
+    if (isSame && change !== null)
+      fact.changed = {
+        ...change,
+        since: { ...since(seen, now), isRead: seen.isRead, isSafe: seen.isSafe },
+        isLoaded: stored.isLoaded,
+      };
+    stored.seen = current;
+  }
+
+  function missed(last: Stored | undefined, { past }: CacheFact): void {
+    if (past === undefined) return;
+    // The history was told only of calls that are recorded.
+    if (last !== undefined) {
+      past.storedMs = round(performance.now() - last.at);
+      past.storedBy = last.place;
+      past.lifetimeMs = last.lifetimeMs;
+    } else if (past.deletedBy === null) past.storedMs = null;
+  }
+
+  /** `caller`: null past the limit of stacks, where the values are left out, too. */
+  function factOf(call: MemoryCall, cache: Cache, context: Context, caller: string | null): CacheFact {
+    const { command, library, entries, reply, lifetimeMs, error } = call;
+    const [key] = entries[0] ?? [];
+    const isRead = READS.has(command) && error === undefined;
+    const words = caller === null ? [] : wordsOf(call);
+    return {
+      system: 'memory',
+      client: library,
+      command,
+      key: isKey(key) ? String(key) : null,
+      args: argumentsOf(command, words),
+      asked: isRead ? entries.length : 0,
+      hits: isRead ? entries.filter(([, value]) => value !== undefined).length : null,
+      startMs: context.elapsedMs(),
+      // It waits for nothing.
+      durationMs: 0,
+      batch: null,
+      error: error === undefined ? null : failureText(error),
+      caller,
+      connection: cache.name,
+      ...(isRead && caller !== null && foundIn(call)),
+      ...(reply !== undefined && { reply }),
+      ...(lifetimeMs !== undefined && reply !== 0 && { lifetimeMs }),
+    };
+  }
+
+  function record(call: MemoryCall, cache: Cache, context: Context, caller: string | null): void {
+    const fact = factOf(call, cache, context, caller);
+    const [first] = call.entries;
+    if (fact.error === null && first !== undefined && caller !== null) {
+      remember(history, fact, context);
+      const [key, value] = first;
+      const stored = cache.stored.get(nameOf(call, key));
+      if (fact.hits === 0 && fact.asked === 1) missed(stored, fact);
+      else if (fact.hits === 1 && fact.asked === 1 && stored !== undefined)
+        read(stored, value, context, fact);
+    }
+    context.add('cache', fact, caller === null ? 0 : bytesOf(fact), REPEATED);
+  }
+
+  function onCall(call: MemoryCall): void {
+    const context = tracker.observed() ?? null;
+    const isWrite = (WRITES.has(call.command) || call.isFilled === true) && call.error === undefined;
+    if (context === null && !isWrite) return;
+    // Versions 5 and 6 of lru-cache clear each cache that they make.
+    if (call.command === 'CLEAR' && !caches.has(call.cache)) return;
+    const cache = cacheOf(call);
+    if (cache.own === 0 && cache.others >= MOST_OTHERS) return;
+    const taken = context === null ? MOST_STACKS : (stacks.get(context) ?? 0);
+    const hasStack = context !== null && taken < MOST_STACKS;
+    let place: string | null = null;
+    if (hasStack) {
+      stacks.set(context, taken + 1);
+      place = findCaller?.({ skip: PACKAGES, isOwn: true, isDirect: true }) ?? null;
+      cache[place === null ? 'others' : 'own']++;
+    }
+    if (context !== null && (place !== null || (!hasStack && cache.own > 0 && cache.others === 0)))
+      record(call, cache, context, place);
+    if (isWrite) write(cache, call, { context, place, isWatched: hasStack });
+  }
+
+  return closing([subscribeTo<MemoryCall>(memoryCalls, onCall)]);
+}
