@@ -1,6 +1,6 @@
 /** A cache that saves no work, holds stale values, or is read too often. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -21,6 +21,7 @@ import {
 } from './shared/wording.ts';
 
 type Miss = Command & { past: NonNullable<Command['past']> };
+type CachedChange = NonNullable<Command['changed']>;
 type Given = Needs<'cache', 'database' | 'http_client' | 'request' | 'runtime'>;
 
 /** Fewer reads of one line are a handful, not a loop. */
@@ -224,7 +225,7 @@ const cacheLostUpdate: Rule<Given> = {
   needs: ['cache'],
   labels: ['lost update'],
   why: 'Two requests at the same time read the key and found it, before either wrote it.',
-  fix: 'Let Redis change it: `INCRBY`, `HINCRBY`, `SADD`, a script, or `WATCH` with a transaction.',
+  fix: 'Let Redis change it: `INCRBY`, `HINCRBY`, `SADD`, a script, or `WATCH` with a transaction. Of a cache in the process, read and write the value without an `await` in between.',
   overlaps: ({ cache, runtime }) =>
     (runtime?.concurrent ?? 1) > 1 && cache.items.some(({ command }) => /^H?SET(?:EX)?$/.test(command)),
   find(kept, head, { overlapping }) {
@@ -290,7 +291,7 @@ const cacheKeyJoined: Rule<Needs<'cache' | 'request'>> = {
   name: 'cache-key-joined',
   needs: ['cache', 'request'],
   labels: ['key joins values'],
-  why: 'A key of Redis has two received numbers one behind the other. Other numbers make the same key.',
+  why: 'A cache key has two received numbers one behind the other. Other numbers make the same key.',
   fix: 'Put a separator between all parts of a key: `tariff:${from}:${to}`.',
   compares: (kept) => indexOfJoined(kept) !== -1,
   find(kept, head, { earlier }) {
@@ -337,7 +338,7 @@ const cacheKeyOfTwo: Rule<Needs<'cache' | 'request'>> = {
   name: 'cache-key-of-two',
   needs: ['cache', 'request'],
   labels: ['key of two routes'],
-  why: 'The whole response came from a key of Redis that a request to another route had stored. The key has only the end of the address, which both routes have in common.',
+  why: 'The whole response came from a cache key that a request to another route had stored. The key has only the end of the address, which both routes have in common.',
   fix: 'Put the whole address into the key: `req.originalUrl`. In a router that is mounted with `app.use(path, router)`, `req.url` has no mount path.',
   relates: (kept) => sentFrom(kept) !== -1,
   find(kept, head, { siblings }) {
@@ -464,12 +465,72 @@ const emptyHash: Rule<Needs<'cache' | 'request'>> = {
   },
 };
 
+/** The leaf that says how long a list is. */
+function isLength(path: string): boolean {
+  return /(?:^|\.)length$/.test(path);
+}
+
+/** Milliseconds of the year 2001. */
+const EPOCH_MS = 1e12;
+
+/** A moment, or the next number of a count: values that an application keeps in a cache, and changes there. */
+function isKeptUp({ path, oldValue, newValue }: CachedChange): boolean {
+  if (isLength(path)) return false;
+  if (typeof oldValue === 'number' && typeof newValue === 'number')
+    return newValue === oldValue + 1 || newValue > EPOCH_MS;
+  return typeof newValue === 'string' && /^\d{4}-\d\d-\d\dT\d\d:/.test(newValue);
+}
+
+/** Whether a response has the value as it is now: the list with its new length, or the leaf. */
+function isSent({ path, name, newValue }: CachedChange, sent: readonly Leaf[]): boolean {
+  if (!isLength(path)) return sent.some((leaf) => leaf.name === name && leaf.value === newValue);
+  const lists = new Map<string, Set<string>>();
+  for (const leaf of sent) {
+    const [, list, at] = /^(?:(.*?)\.)?(\d+)(?:\.|$)/.exec(leaf.path) ?? [];
+    if (at !== undefined && (list ?? '').split('.').at(-1) === name)
+      lists.set(list ?? '', (lists.get(list ?? '') ?? new Set()).add(at));
+  }
+  return [...lists.values()].some(({ size }) => size === newValue);
+}
+
+const cachedValueChanged: Rule<Needs<'cache' | 'request'>> = {
+  name: 'cached-value-changed',
+  needs: ['cache', 'request'],
+  labels: ['cached value changed'],
+  why: 'The cache returns the same object to every request. A GET request got it unchanged; since then a value in it was changed, nothing stored it again, and this response contains the new value. It was loaded by a statement or a call.',
+  fix: 'Change a copy: `{ ...product, price }`, `list.toSorted(…)`, `structuredClone(value)`. To find the line at once, store `Object.freeze(value)`, or use `useClones: true` of node-cache.',
+  relates: ({ cache }) => cache.items.some(({ changed }) => changed !== undefined),
+  find({ cache, request }, head, { siblings, earlier }) {
+    const sent = leavesIn(request.response?.text ?? '');
+    const who = (token: string): string => {
+      const other = [...siblings, ...earlier].find((one) => one.head.token === token);
+      return other === undefined ? token : requestText(other.head);
+    };
+    return cache.items.flatMap(({ command, key, changed, stored }, index): FindingDraft[] => {
+      if (changed?.oldValue === undefined || changed.newValue === undefined) return [];
+      const { since, isLoaded, path } = changed;
+      const { by, place } = since;
+      // The request that stored it may still be filling it; a count or a moment is meant to change.
+      if (by === null || by === head.token || by === stored?.by || isKeptUp(changed)) return [];
+      if (!isLoaded || !since.isRead || !since.isSafe || !isSent(changed, sent)) return [];
+      const [before, now] = [changed.oldValue, changed.newValue].map((value) => excerpt(String(value), 40));
+      const storer =
+        stored === undefined || stored.by === null
+          ? ''
+          : `, stored by ${who(stored.by)}${placeText(stored.place)}`;
+      const sentence = `${command} found ${excerpt(key ?? 'a value', 60)}${storer}, with a value that was changed in the cache: ${excerpt(path, 60)} was ${before} when ${who(by)} read it${placeText(place)}, and is ${now} in this response`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, ...(place !== null && { place }) }]; // prettier-ignore
+    });
+  },
+};
+
 export const cacheRules: readonly Rule[] = [
   cacheNPlusOne,
   cacheSparesNothing,
   cacheStampede,
   cacheNotCleared,
   absenceCached,
+  cachedValueChanged,
   cacheLargeReply,
   cacheLostUpdate,
   cacheKeyJoined,
