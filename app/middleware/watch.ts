@@ -79,6 +79,17 @@ function isOther(req: IncomingMessage & { upgrade?: boolean }): boolean {
   return isOverHttp2(req) || req.upgrade === true;
 }
 
+/** A plain object, which a test passes to an application: it has no headers, or Node's methods throw on it. */
+function isMadeUp(req: { headers?: unknown }, res: ServerResponse): boolean {
+  if (typeof req.headers !== 'object' || req.headers === null) return true;
+  try {
+    res.hasHeader('x-debug-token');
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 function applicationTarget(req: IncomingMessage): string | null {
   const target = targetOf(req);
   return isProfilerTarget(target) ? null : target;
@@ -166,7 +177,7 @@ export function createWatch(options: WatchOptions): Watch {
 
   function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
     // A request that was derived from another one has its response.
-    if (isOther(req) || tracker.isOpen(req) || tracker.isOpen(res.req)) {
+    if (isOther(req) || isMadeUp(req, res) || tracker.isOpen(req) || tracker.isOpen(res.req)) {
       next();
       return;
     }

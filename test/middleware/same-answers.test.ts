@@ -120,6 +120,31 @@ describe('an application that is watched', () => {
     expect(sentences.filter((sentence) => sentence.includes('another profiler'))).to.deep.equal([]);
   });
 
+  for (const [name, create] of [
+    ['Express 5', express],
+    ['Express 4', express4],
+  ] as const)
+    it(`serves plain objects, as a test passes them to an application of ${name}`, () => {
+      const app = create();
+      const profiler = hindsight(app, { warn: () => undefined });
+      const called: string[] = [];
+      app.get('/', (_req, res) => void res.end('found'));
+      const call = (req: object, res: object): void => {
+        (app as unknown as (...args: unknown[]) => void)(
+          { method: 'GET', url: '/', ...req },
+          { setHeader: () => undefined, end: (text: string) => called.push(text), ...res },
+          (error: unknown) => called.push(String(error)),
+        );
+      };
+      call({}, {});
+      call({ headers: null }, {});
+      call({ headers: {} }, {});
+      call({ headers: {}, url: '/other' }, {});
+      call({}, new ServerResponse(new IncomingMessage(undefined as unknown as Socket)));
+      expect(called).to.deep.equal(['found', 'found', 'found', 'undefined', 'found']);
+      return profiler.close();
+    });
+
   it('records also what node-mocks-http makes: an object without raw headers', async () => {
     const sentences: string[] = [];
     const profiler = createProfiler({ warn: (sentence) => sentences.push(sentence) });
