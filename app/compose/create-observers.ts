@@ -144,7 +144,10 @@ export function createObservers(options: ObserverOptions): Observers {
     unobserved: (work) => tracker.unobserved(work),
   });
   const findCaller = createCallerFinder(root, maps);
-  const registrations = observeRegistrations({ findRegistration: findCaller.registration });
+  const registrations = observeRegistrations({
+    findRegistration: findCaller.registration,
+    findNextCaller: findCaller.next,
+  });
   const runtime = observeRuntime({ tracker, findCaller });
   const appLocals = observeAppLocals();
   const gate = createLogGate();
@@ -159,6 +162,7 @@ export function createObservers(options: ObserverOptions): Observers {
     findNextCaller: findCaller.next,
     tracker,
     sourceOf,
+    isOfLibrary: (layer) => registrations.isOfLibrary(layer),
     onRouter: (router) => {
       registrations.observe(router);
     },

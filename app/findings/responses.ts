@@ -67,8 +67,6 @@ const nextAfterResponse: Rule<Needs<'request' | 'routing', 'exception'>> = {
     const { headersAtMs = null, endedAtMs = headersAtMs, refused = [], nextFrom } = request.response ?? {};
     const last = routing.layers.at(-1);
     if (headersAtMs === null || endedAtMs === null || last === undefined) return [];
-    // A library that always calls `next()`, as routing-controllers does: nobody can return before it.
-    if (nextFrom === null) return [];
     const sent = routing.layers.filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
     // One middleware may write the body and another one end the response, unless that one fails.
     const failed = refused.length > 0 || sent.some(({ outcome }) => outcome === 'threw');
@@ -78,6 +76,8 @@ const nextAfterResponse: Rule<Needs<'request' | 'routing', 'exception'>> = {
     const type = sentHeader(request, 'content-type') ?? sentHeader(request, 'content-length');
     const author = type === null ? undefined : authorOf(request, routing, type.anchor);
     if (author?.outcome !== 'next' || author.startMs > headersAtMs) return [];
+    // A library that always calls `next()`, as routing-controllers does: nobody can return before it.
+    if (nextFrom === null || (nextFrom === undefined && author.isOfLibrary === true)) return [];
     if (author.startMs + (author.nextMs ?? 0) <= headersAtMs) return [];
     // It didn't call `next()`: Express had another error for it, that of the handler that responded a second time (answered-twice).
     if (author.kind === 'error' && exception?.errors.some(isAnsweredTwice)) return [];

@@ -12,6 +12,8 @@ type NearRoute = NonNullable<Facts['routing']['nearest']>[number];
 const LONGEST_PATH = 200;
 const MOST_ROUTES = 1000;
 
+const PARAMETERS = /(?<=\/)[:*][^/]*/g;
+
 function fill(pattern: string, path: string): string {
   const given = path.split('/');
   return pattern
@@ -36,7 +38,9 @@ function compare(entry: RouteEntry, method: string, path: string): NearRoute | n
   if (a === b) return near('slash');
   if (a.toLowerCase() === b.toLowerCase()) return near('case');
   if (b.length > 1 && (a.endsWith(b) || b.endsWith(a)) && a.length > 1) return near('mount');
-  const limit = Math.min(8, Math.floor(Math.max(a.length, b.length) / 4));
+  // Values of parameters are the same by definition.
+  const same = filled.length - entry.pattern.replace(PARAMETERS, '').length;
+  const limit = Math.min(8, Math.floor((Math.max(a.length, b.length) - same) / 4));
   const distance = editDistance(a, b, limit);
   return distance > limit ? null : near('spelling', distance);
 }

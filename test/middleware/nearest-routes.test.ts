@@ -36,6 +36,7 @@ describe('the nearest routes', () => {
   it('are none where nothing is near', () => {
     expect(near('GET', '/completely/else')).to.deep.equal([]);
     expect(near('GET', '/')).to.deep.equal([]);
+    expect(nearestRoutes([entry('GET', '/rc/:id')], 'GET', '/oa/pets')).to.deep.equal([]);
   });
 
   it('cost little, whatever the path', () => {

@@ -58,5 +58,13 @@ describe('the layers that the overview names', () => {
   it('are the handler that responded, not what ran after it had called next()', () => {
     expect(ranOf(profile('', 1.3)).answered?.handler).to.equal('health');
     expect(ranOf(profile('', 2)).answered?.handler).to.equal('notFound');
+    const layers = [
+      layer({ name: 'slow', kind: 'handler', pattern: '/slow', startMs: 1, nextMs: 3, outcome: 'next' }),
+      layer({ name: 'one', kind: 'handler', pattern: '/:id', startMs: 4, nextMs: 1, outcome: 'next' }),
+    ];
+    const ran = (kept: unknown[]) =>
+      ranOf({ method: 'GET', route: '/slow', panels: { routing: { data: { layers: kept } }, request: { data: { response: { headersAtMs: 3 } } } } } as unknown as Profile); // prettier-ignore
+    for (const { handler, answered } of [ran(layers), ran(layers.slice(0, 1))])
+      expect([handler?.handler, answered?.handler]).to.deep.equal(['slow', 'slow']);
   });
 });

@@ -17,6 +17,8 @@ export interface LayerFact {
   depth: number;
   /** A name in `req.query` that its code sets where that is parsed anew at each read (Express 5). */
   setsQuery?: string;
+  /** A library registered it. */
+  isOfLibrary?: true;
 }
 
 declare module '../../profiler/record/facts.ts' {

@@ -46,6 +46,7 @@ function queryNameSet(handle: unknown, req: IncomingMessage): string | undefined
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
   sourceOf?: (layer: object) => string | null;
+  isOfLibrary?: (layer: object) => boolean;
   findNextCaller?: FindNextCaller;
   onRouter?: (router: unknown) => void;
   onMounted?: (layer: object, app: unknown) => void;
@@ -57,6 +58,7 @@ interface LayerMeta {
   isApplication: boolean;
   source: string | null;
   setsQuery: string | undefined;
+  isOfLibrary: boolean;
   owner: object | null;
   full: { mount: string; route: unknown; pattern: string };
 }
@@ -110,7 +112,13 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
 }
 
 function createLayerTrace(
-  { tracker, sourceOf = () => null, onMounted = () => undefined, findNextCaller }: LayerObserverOptions,
+  {
+    tracker,
+    sourceOf = () => null,
+    isOfLibrary = () => false,
+    onMounted = () => undefined,
+    findNextCaller,
+  }: LayerObserverOptions,
   observeRouter: (router: unknown) => void,
 ): DispatchTrace & { noteMount(context: Context): void } {
   const metas = new WeakMap<Layer, LayerMeta>();
@@ -148,6 +156,7 @@ function createLayerTrace(
       isApplication: layer.name === 'mounted_app',
       source: sourceOf(layer) ?? sourceOf(routeLayers.get(layer) ?? layer),
       setsQuery: queryNameSet(layer.handle, req),
+      isOfLibrary: isOfLibrary(routeLayers.get(layer) ?? layer),
       owner: owners.get(layer) ?? null,
       full: { mount: '', route: '', pattern: '/' },
     };
@@ -370,6 +379,7 @@ function createLayerTrace(
       error: false,
       depth,
       ...(meta.setsQuery === undefined ? {} : { setsQuery: meta.setsQuery }),
+      ...(meta.isOfLibrary ? { isOfLibrary: true } : {}),
     };
     markNextCalled(trace.facts, depth, startMs);
     if ((req as RoutedRequest).res?.headersSent === true && kind !== 'error') noteNextCaller(context);

@@ -4,7 +4,7 @@
  * we watch from the moment this package is loaded. Layers registered before have no source.
  */
 import { type Layer, stackOf } from '../../profiler/record/express-routers.ts';
-import { type FindRegistration, type Site, takeSites } from '../stacks/caller.ts';
+import { type FindNextCaller, type FindRegistration, type Site, takeSites } from '../stacks/caller.ts';
 import {
   expressChannels,
   publishRegistrations,
@@ -22,9 +22,14 @@ export interface RouterLibrary {
 /** On the process: a profiler reads what was registered before it was created, or while another one recorded. */
 const REGISTERED = Symbol.for('express-hindsight.registered');
 
+interface Registration {
+  place: string | null;
+  isOfLibrary: boolean;
+}
+
 /** By layer: the stack, until the first reader has found the place in it. */
-function registered(): WeakMap<object, readonly Site[] | { place: string | null }> {
-  const holder = globalThis as { [REGISTERED]?: WeakMap<object, readonly Site[] | { place: string | null }> };
+function registered(): WeakMap<object, readonly Site[] | Registration> {
+  const holder = globalThis as { [REGISTERED]?: WeakMap<object, readonly Site[] | Registration> };
   return (holder[REGISTERED] ??= new WeakMap());
 }
 
@@ -37,7 +42,12 @@ function onRegistered(message: unknown): void {
   for (const layer of added) known.set(layer, sites);
 }
 
-export function observeRegistrations({ findRegistration }: { findRegistration: FindRegistration }) {
+export interface RegistrationOptions {
+  findRegistration: FindRegistration;
+  findNextCaller?: FindNextCaller;
+}
+
+export function observeRegistrations({ findRegistration, findNextCaller }: RegistrationOptions) {
   const observed = new WeakSet();
   const restore: (() => void)[] = [];
 
@@ -57,6 +67,14 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
     }
   }
 
+  function registrationOf(layer: object): Registration | undefined {
+    const found = registered().get(layer);
+    if (found === undefined || 'place' in found) return found;
+    const made = { place: placeOf(layer, found), isOfLibrary: findNextCaller?.(found) === null };
+    registered().set(layer, made);
+    return made;
+  }
+
   const unsubscribe = subscribeTo(expressChannels.register, onRegistered);
   return {
     observe(router: unknown): void {
@@ -66,14 +84,9 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
       const undo = publishRegistrations(methods);
       if (undo !== null) restore.push(undo);
     },
-    sourceOf(layer: object): string | null {
-      const found = registered().get(layer);
-      if (found === undefined) return null;
-      if ('place' in found) return found.place;
-      const place = placeOf(layer, found);
-      registered().set(layer, { place });
-      return place;
-    },
+    sourceOf: (layer: object): string | null => registrationOf(layer)?.place ?? null,
+    /** A library registered it, such as a framework that makes handlers of controllers. */
+    isOfLibrary: (layer: object): boolean => registrationOf(layer)?.isOfLibrary ?? false,
     close(): void {
       unsubscribe();
       for (const undo of restore.splice(0)) undo();

@@ -34,8 +34,8 @@ export interface FindCaller {
 
 export type FindRegistration = (sites: readonly Site[]) => string | null;
 
-/** `file:line` of own code that calls `next()`, asked while the router does; null: a library calls it; undefined: unknown. */
-export type FindNextCaller = () => string | null | undefined;
+/** `file:line` of own code that called a router: `next()` while it runs, or that of this stack; null: a library did; undefined: unknown. */
+export type FindNextCaller = (sites?: readonly Site[]) => string | null | undefined;
 
 /** `file:line` of own code that calls a method of a response, asked within it; null if there is none. */
 export type FindSender = () => string | null;
@@ -433,10 +433,9 @@ export function createCallerFinder(
     }
   };
 
-  const next: FindNextCaller = () => {
+  const next: FindNextCaller = (sites = takeSites()) => {
     try {
-      const sites = [...framesOf(takeSites())];
-      const frame = sites.find(({ file }) => !ROUTERS.has(packageOf(filePathOf(file)) ?? ''));
+      const frame = [...framesOf(sites)].find(({ file }) => !ROUTERS.has(packageOf(filePathOf(file)) ?? ''));
       return frame === undefined ? undefined : frame.kind === 'own' ? frame.place : null;
     } catch {
       return undefined;

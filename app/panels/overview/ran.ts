@@ -2,7 +2,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { layerName } from '../shared/header-authors.ts';
 import { headersAtMsOf, layersOf, mountedHandlerOf } from '../shared/kept-panels.ts';
-import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
+import { lastRunning, type RanLayer, startedBefore } from '../shared/ran-layers.ts';
 import type { Tone } from '../../profiler/read/rows.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { SummaryFacts } from '../../profiler/store/profile-index.ts';
@@ -87,15 +87,19 @@ export function ranOf(profile: Profile): Ran {
   const parser =
     parsers.find(({ name }) => PARSERS[name]?.types.test(body?.contentType ?? '')) ?? parsers.at(-1);
   const mounted = mountedHandlerOf(profile);
+  const headersAtMs = headersAtMsOf(profile);
+  const handlers = layers.filter(({ kind }) => kind === 'handler');
   const handler =
-    profile.route === null ? undefined : (layers.findLast(({ kind }) => kind === 'handler') ?? mounted);
+    profile.route === null
+      ? undefined
+      : (handlers.findLast(startedBefore(headersAtMs)) ?? handlers.at(-1) ?? mounted);
   const named = (layer: RanLayer | undefined) => namedLayer(layer, { asked: profile.method, mounted });
   const read = named(parser);
   return {
     before: middlewareBefore(layers, handler),
     parser: read === null ? null : { ...read, name: PARSERS[parser?.name ?? '']?.by ?? read.name },
     handler: named(handler),
-    answered: named(lastRunning(layers, headersAtMsOf(profile))),
+    answered: named(lastRunning(layers, headersAtMs)),
   };
 }
 

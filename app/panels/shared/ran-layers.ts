@@ -8,21 +8,29 @@ export function ranLayer({ error: _error, ...layer }: Facts['layer']): RanLayer 
   return withRoundedTimes(layer);
 }
 
+/** A handler that responds and then calls `next()` makes others start after it. */
+export function startedBefore(headersAtMs: number | null): (layer: RanLayer) => boolean {
+  return ({ startMs }) => headersAtMs === null || startMs < headersAtMs;
+}
+
 /**
- * The last middleware or handler that neither called `next()` nor failed; it is taken for the one that responded. Those that started after
- * the headers had been sent, because a handler responded and called `next()`, are not: the last one before them is.
+ * The last middleware or handler that neither called `next()` nor failed; it is taken for the one that responded. If there is none, it
+ * is the last one that called `next()` after the headers had been sent.
  */
 export function lastRunning(
   layers: readonly RanLayer[],
   headersAtMs: number | null = null,
 ): RanLayer | undefined {
-  const before = layers.filter(
-    ({ startMs, kind }) => kind !== 'router' && (headersAtMs === null || startMs < headersAtMs),
+  const ran = layers.filter(({ kind }) => kind !== 'router');
+  const before = ran.filter(startedBefore(headersAtMs));
+  return (
+    before.findLast(({ outcome }) => outcome === 'running') ??
+    (before.length < ran.length ? before.at(-1) : undefined) ??
+    before.findLast(
+      ({ outcome, startMs, nextMs }) =>
+        outcome === 'next' && headersAtMs !== null && startMs + (nextMs ?? 0) > headersAtMs,
+    )
   );
-  const running = before.findLast(({ outcome }) => outcome === 'running');
-  return before.length === layers.filter(({ kind }) => kind !== 'router').length
-    ? running
-    : (running ?? before.at(-1));
 }
 
 /** What is mounted below a path and responds to all of it, such as a server of GraphQL: a handler, though Express calls it a middleware. */
