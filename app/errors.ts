@@ -148,14 +148,19 @@ export function createRouteNotFound(request: {
   });
 }
 
+/** Under Jest, errors of Node.js are of another realm than this code. */
+export function isError(value: unknown): value is Error {
+  return types.isNativeError(value) || value instanceof Error;
+}
+
 /** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return isError(error) ? error.message : String(error);
 }
 
 /** The code of what a system or a database reported, such as ENOENT or 57014; empty if it has none. */
 export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return isError(error) && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** What a store reports that failed for any reason. */

@@ -4,6 +4,7 @@
  * (channels/node-http.ts), bodies (call-bodies.ts). A call belongs to the context that is current when it is made; its
  * later events may fire in any.
  */
+import { isRealError } from '../profiler/record/safe-read.ts';
 import diagnostics from 'node:diagnostics_channel';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
@@ -475,5 +476,5 @@ function askedKey(method: string, address: string): string | null {
 
 /** By the called service: a socket that the application itself destroys neither ends nor fails. */
 function isCutOff({ socket }: ClientRequest, response: IncomingMessage): boolean {
-  return !response.complete && (socket?.readableEnded === true || socket?.errored instanceof Error);
+  return !response.complete && (socket?.readableEnded === true || isRealError(socket?.errored));
 }

@@ -197,7 +197,7 @@ function tokenIn(model: object): string | null {
 /** A template failed; the message names it. */
 export class ViewError extends Error {
   constructor(view: string, cause: unknown) {
-    super(`The view "${view}" failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`The view "${view}" failed: ${messageOf(cause)}`, { cause });
     this.name = 'ViewError';
   }
 }

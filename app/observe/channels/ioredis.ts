@@ -3,6 +3,7 @@
  * the queue for an open connection send commands of several requests at once. So the command's own `resolve` and `reject` are wrapped
  * where they are made, which also leaves alone whether a rejection counts as handled.
  */
+import { isRealError } from '../../profiler/record/safe-read.ts';
 import { performance } from 'node:perf_hooks';
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
@@ -45,7 +46,7 @@ function isQueued(reply: unknown): boolean {
 function endTransaction(members: readonly RedisCommand[], { result, error }: RedisCommand): void {
   members.forEach((message, index) => {
     const reply: unknown = Array.isArray(result) ? result[index] : undefined;
-    message.error = reply instanceof Error ? reply : error;
+    message.error = isRealError(reply) ? reply : error;
     message.result = message.error === undefined ? reply : undefined;
     publishEnd(message);
   });

@@ -1,4 +1,5 @@
 /** node-redis 4 and later: the class of `@redis/client`, whatever package loaded it. */
+import { isRealError } from '../../profiler/record/safe-read.ts';
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, redisChannels, type RedisCommand } from './redis-command.ts';
@@ -53,7 +54,7 @@ function messagesOf(
 function settle(messages: readonly RedisCommand[], replies: unknown, error: unknown): void {
   messages.forEach((message, index) => {
     const reply: unknown = Array.isArray(replies) ? replies[index] : undefined;
-    if (error !== undefined || reply instanceof Error) publishError(channel, message, error ?? reply);
+    if (error !== undefined || isRealError(reply)) publishError(channel, message, error ?? reply);
     else message.result = reply;
     publishEnd(channel, message);
   });

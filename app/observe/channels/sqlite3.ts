@@ -2,6 +2,7 @@
  * `sqlite3` -> channel `express-hindsight:sqlite:query`. A statement ends with its callback. The methods of a database call those of a
  * statement, so only the outer call is published: it alone learns that a statement can't be prepared.
  */
+import { isRealError } from '../../profiler/record/safe-read.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import { type SqliteQuery, sqliteChannels } from '../databases/sqlite.ts';
 import { traceSync, tracedCallback } from './trace.ts';
@@ -32,7 +33,7 @@ function inside(call: () => unknown): unknown {
 
 /** What becomes of an error without a callback: an event of the statement or database, which throws if nobody listens. */
 function unheard(this: unknown, error: unknown): void {
-  if (!(error instanceof Error)) return;
+  if (!isRealError(error)) return;
   const emitter = this as { emit?: (name: string, error: unknown) => void } | undefined;
   if (typeof emitter?.emit !== 'function') throw error;
   emitter.emit('error', error);

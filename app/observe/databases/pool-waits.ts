@@ -1,4 +1,5 @@
 /** Waits for a connection of a pool: how long, who held the connections, and whether the request never got one. */
+import { isRealError } from '../../profiler/record/safe-read.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { Origin, QueryRecorder, QueryStart, Waiting } from './queries.ts';
 
@@ -11,7 +12,7 @@ export function noteStillWaiting(context: Context, queries: Pick<QueryRecorder, 
 }
 
 function stackOf(error: unknown): string {
-  return error instanceof Error && typeof error.stack === 'string' ? error.stack : '';
+  return isRealError(error) && typeof error.stack === 'string' ? error.stack : '';
 }
 
 export function createPoolWaits({

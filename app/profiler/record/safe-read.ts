@@ -31,7 +31,8 @@ export function hasPrototype(value: object, prototype: object): boolean {
 }
 
 /** Made by `new Error`, of this realm or another one, or with its prototype; or a DOMException. */
-function isRealError(value: object): boolean {
+export function isRealError(value: unknown): value is Error {
+  if (typeof value !== 'object' || value === null) return false;
   return (
     types.isNativeError(value) ||
     hasPrototype(value, Error.prototype) ||

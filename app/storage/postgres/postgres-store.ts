@@ -17,7 +17,7 @@ import { createFinder } from './find.ts';
 import { clearRecords, purgeRecords } from './purge.ts';
 import { ALL_COLUMNS, marksText, rowOf, insertInto, type WrittenRow, writtenRowOf } from './rows.ts';
 import { createWriteQueue } from './write-queue.ts';
-import { createError, type HindsightError, isHindsightError, codeOf } from '../../errors.ts';
+import { createError, type HindsightError, isError, isHindsightError, codeOf } from '../../errors.ts';
 import { within } from '../../profiler/timeouts.ts';
 
 const TRIES = 10;
@@ -66,7 +66,7 @@ const MISSING = new Set(['42P01', '3F000']);
 const FORBIDDEN = '42501';
 
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'of an unknown failure.';
+  if (!isError(error)) return 'of an unknown failure.';
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
   return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
 }

@@ -3,7 +3,7 @@
  * growing pauses. If the database stays away, what waits goes to `onUnavailable`, and so does what comes until the database is back.
  */
 import type { StoreItem } from '../../profiler/store/store.ts';
-import { codeOf } from '../../errors.ts';
+import { codeOf, isError } from '../../errors.ts';
 import { settledWithin, sleep } from '../../profiler/timeouts.ts';
 
 export interface WriteQueueOptions {
@@ -191,7 +191,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
 
   function hasFailed(error: unknown): void {
     failed += 1;
-    failure = error instanceof Error ? error : new Error(String(error));
+    failure = isError(error) ? error : new Error(String(error));
     failingSince ??= startedAt;
     pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, pauseMs * 2));
     isAway ||= performance.now() - failingSince > AWAY_AFTER_MS;
