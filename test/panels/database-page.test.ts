@@ -128,6 +128,18 @@ describe('the page of the database panel', () => {
     expect($('#g1 .code .loop').attr('data-n')).to.equal('41');
   });
 
+  it('gives the end of a transaction the line that began it, if a library ended it', () => {
+    const { queries } = record((context) => {
+      for (const [sql, caller] of [
+        ['BEGIN;', 'src/pages.ts:35'],
+        ['select 1', 'src/pages.ts:36'],
+        ['COMMIT;', 'node_modules/knex/lib/client.js:279'],
+      ] as const)
+        context.add('query', query({ sql, caller, transaction: 'trx1' }));
+    }).panels.database?.data as DatabaseData;
+    expect(queries.map(({ caller }) => caller)).to.deep.equal(['src/pages.ts:35', 'src/pages.ts:36', 'src/pages.ts:35']); // prettier-ignore
+  });
+
   it('draws a long loop in few bars, with its slowest one among them', () => {
     const profile = record((context) => {
       for (let n = 0; n < 200; n++)
@@ -275,7 +287,9 @@ describe('the page of the database panel', () => {
       );
     const text = markdownOf(planned(scan(), { 'public.order_items': 18_404 }));
     expect(text).to.contain('select "id", "name"\nfrom "users"\nwhere "id" = $1');
-    expect(text).to.contain('?1 = 20').and.contain('Queries: 2').and.contain('totals leave out 1 that');
+    expect(text)
+      .to.contain('?1 = 20')
+      .and.contain('Queries: 2 (without 1 such as BEGIN; times include them)');
     expect(text).to.match(/### Query plans\n[^#]*`Query 1` \| Reads about 18.404 rows/);
     expect(text).to.contain(
       'Seq Scan on order_items (about 18 rows, 100 % of the cost)\n  Filter: (order_id = 4712)',

@@ -2,7 +2,8 @@
  * Facts `query` -> stored data: each statement's text once, bindings named after their columns, so that the recorder masks a password by
  * its column, and source around the lines that loop, are slow or fail.
  */
-import { isControl } from '../../profiler/transaction-sql.ts';
+import { endsTransaction, isControl } from '../../profiler/transaction-sql.ts';
+import { isInLibrary } from '../../profiler/read/rows.ts';
 import { round } from '../../profiler/read/span.ts';
 import type { Counted } from '../../profiler/record/beyond-limit.ts';
 import type { Context } from '../../profiler/record/context.ts';
@@ -149,12 +150,24 @@ export function collectQueries(
   const shapeAt = (index: number): string =>
     aboutStatement(facts[index]?.sql ?? '', facts[index]?.system).shape;
 
+  const begunAt = new Map<string, string | null>();
+
+  /** A library that runs a callback in a transaction ends it later, far from the line that asked for it: it is the line that began it. */
+  function callerOf({ transaction, connection, caller, sql }: Facts['query']): string | null {
+    if (transaction === null) return caller;
+    const key = `${connection ?? ''} ${transaction}`;
+    const begun = begunAt.get(key);
+    if (begun === undefined) begunAt.set(key, caller);
+    return isInLibrary(caller) && endsTransaction(sql) ? (begun ?? caller) : caller;
+  }
+
   const queries = facts.map((fact, index): DatabaseQuery => {
     const { columns, shape } = aboutStatement(fact.sql, fact.system);
     shapes.add(shape);
     const { sql: _sql, label: _label, system: _system, server: _server, types: _types, path: _path, found, ...query } = fact; // prettier-ignore
     return {
       ...withRoundedTimes(query),
+      caller: callerOf(fact),
       statement: statementOf(fact),
       bindings: bindingsOf(fact, columns),
       ...(found === undefined ? {} : { found: keptRows(found, fact.sql, fact.system) }),

@@ -1,6 +1,7 @@
 import { isControl } from '../../profiler/transaction-sql.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import { loopPlace, timesOf } from '../shared/query-groups.ts';
@@ -190,7 +191,7 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
     {
       id: 'queries',
       title: 'Queries',
-      note: `in the order they ran${kept === queries.length ? '' : `; totals leave out ${count(queries.length - kept)} that begin or end transactions`}`,
+      note: 'in the order they ran',
       columns: { text: 'Statement', badges: 'Marks', note: 'Result', place: 'Called from' },
       rows: queryRows(data, { marks, plans }),
       card: 'largest',
@@ -241,7 +242,18 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
   ];
   return {
     figures: [
-      { label: 'Queries', value: kept + (unkept?.count ?? 0), note: keptNote(kept, unkept), compare: 'cost' },
+      {
+        label: 'Queries',
+        value: kept + (unkept?.count ?? 0),
+        note:
+          noteOf([
+            keptNote(kept, unkept),
+            kept === queries.length
+              ? null
+              : `without ${count(queries.length - kept)} such as BEGIN; times include them`,
+          ]) || undefined,
+        compare: 'cost',
+      },
       {
         label: 'Different statements',
         value: unkept === undefined ? asked.filter(Boolean).length : totals.statements,

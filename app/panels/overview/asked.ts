@@ -3,7 +3,7 @@ import type { BesideProfile } from '../../profiler/panel.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
-import { endsTransaction, isControl } from '../../profiler/transaction-sql.ts';
+import { isControl } from '../../profiler/transaction-sql.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
@@ -270,19 +270,6 @@ const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit c
 /** It keeps sessions or counts for itself; a statement of another library is the application's, although its line is lost. */
 const IN_STORE = /node_modules\/(?:@[^/]+\/)?[^/]*(?:session|connect-|rate-?limit)[^/]*\//;
 
-/** The end of a transaction whose beginning is a step: a library sends it later, far from who asked for it. */
-function isEndOfStep(index: number, profile: Profile): boolean {
-  const { statements = [], queries = [] } = dataOf(profile, 'database') ?? {};
-  const end = queries[index];
-  if (end === undefined || end.transaction === null) return false;
-  const first = queries.find(
-    ({ transaction, connection }) => transaction === end.transaction && connection === end.connection,
-  );
-  return (
-    endsTransaction(statements[end.statement]?.sql ?? '') && first !== end && !isInLibrary(first?.caller)
-  );
-}
-
 interface StepOf {
   panel: { name: string; title: string };
   profile: Profile;
@@ -326,8 +313,7 @@ function stepOf(row: Row, index: number, { panel, profile, compared, written }: 
   if (typeof startMs !== 'number') return null;
   // What a library asks to do its work, such as a queue of Redis, says less than that it was asked. A call leaves the process.
   const isShown =
-    panel.name === 'http_client' ||
-    (panel.name === 'database' && (!IN_STORE.test(row.place ?? '') || isEndOfStep(index, profile)));
+    panel.name === 'http_client' || (panel.name === 'database' && !IN_STORE.test(row.place ?? ''));
   if (isInLibrary(row.place) && !isShown) return null;
   const error = fieldOf(row, 'Error')?.value;
   const made = madeStep(row, index, { panel, profile, compared });
