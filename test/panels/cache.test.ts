@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { CacheFact } from '../../app/observe/databases/cache.ts';
+import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { cachePanel } from '../../app/panels/cache/index.ts';
 import { Context } from '../../app/profiler/record/context.ts';
 import { cacheCommand, lasting } from '../support/observed-samples.ts';
@@ -32,7 +33,6 @@ describe('the panel of caches', () => {
     );
     expect(data?.totals).to.deep.equal({
       commands: 5,
-      busyMs: 2,
       asked: 5,
       hits: 3,
       failed: 1,
@@ -54,7 +54,7 @@ describe('the panel of caches', () => {
     expect(groupsOf({ ...memory, key: 'a' }, { ...memory, key: 'b' }, { ...memory, key: 'c' }, memory, memory)).to.deep.equal([]); // prettier-ignore
     const shown = (...facts: Partial<CacheFact>[]): string[] => {
       const context = contextOf(...facts);
-      const text = panelPage(cachePanel, context).text();
+      const text = panelPage(cachePanel, context, [timelinePanel]).text();
       const profile = profileOf(context, [cachePanel]);
       const spans = cachePanel.recorded?.spans?.(dataOf(cachePanel, context)!, { profile, endMs: 20 }) ?? [];
       const labels = ['Cache commands', 'In the process', 'Time in Redis'].filter((one) =>

@@ -1,49 +1,57 @@
 import { expect } from 'chai';
+import { timelinePanel } from '../../app/panels/timeline/index.ts';
+import type { ViewsData } from '../../app/panels/views/data.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
+import { presentViews } from '../../app/panels/views/present.ts';
 import { Context } from '../../app/profiler/record/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { Detail, Presentation, Row } from '../../app/profiler/read/rows.ts';
 import { rowsPage } from '../../app/render/rows-page.ts';
-import { addBusyPage, view } from '../support/observed-samples.ts';
-import { dataOf, summaryOf } from '../support/panel-data.ts';
+import { addBusyPage, lasting, view } from '../support/observed-samples.ts';
+import { profileOf, summaryOf } from '../support/panel-data.ts';
 
 const panel = viewsPanel;
 
-function collect(fill: (context: Context) => void) {
+function recorded(fill: (context: Context) => void): Profile {
   const context = new Context({ token: '000001', kind: 'request' });
+  lasting(context, 400);
   fill(context);
-  return dataOf(panel, context);
+  return profileOf(context, [panel, timelinePanel]);
 }
 
-function present(data: ReturnType<typeof collect>): Presentation {
-  return (
-    panel.rows?.(data!, { profile: { panels: {} } as unknown as Profile, amendments: {} }) ?? { sections: [] }
-  );
+function collect(fill: (context: Context) => void): ViewsData {
+  return recorded(fill).panels.views?.data as ViewsData;
 }
 
-function rowsOf(data: ReturnType<typeof collect>, id: string): readonly Row[] {
-  return present(data).sections.find((section) => section.id === id)?.rows ?? [];
+function present(profile: Profile): Presentation {
+  return presentViews(profile.panels.views?.data as ViewsData, { profile });
+}
+
+function rowsOf(profile: Profile, id: string): readonly Row[] {
+  return present(profile).sections.find((section) => section.id === id)?.rows ?? [];
 }
 
 describe('the panel of views', () => {
   it('tells what each template took without its partials', () => {
-    const data = collect(addBusyPage);
-    expect(data?.totals).to.deep.equal({ views: 4, templates: 4, engines: ['ejs'] });
-    expect(data?.views.map(({ name, selfMs }) => `${name} ${selfMs ?? ''}`)).to.deep.equal([
-      'orders/show 5.1',
-      'partials/layout.ejs 2.6',
-      'orders/_items.ejs 9.4',
-      'orders/_totals.ejs 1.1',
+    const profile = recorded(addBusyPage);
+    expect(profile.panels.views?.data).to.deep.include({
+      totals: { views: 4, templates: 4, engines: ['ejs'] },
+    });
+    expect(rowsOf(profile, 'views').map(({ text, number }) => [text, number])).to.deep.equal([
+      ['orders/show', 5.1],
+      ['partials/layout.ejs', 2.6],
+      ['orders/_items.ejs', 9.4],
+      ['orders/_totals.ejs', 1.1],
     ]);
   });
 
   it('makes the same partial in a row one row', () => {
-    const data = collect((context) => {
-      context.add('view', view({}));
+    const profile = recorded((context) => {
+      context.add('view', view({ startMs: 10, durationMs: 20 }));
       for (let i = 0; i < 40; i++)
-        context.add('view', view({ name: 'row.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
+        context.add('view', view({ name: 'row.ejs', depth: 1, parent: 0, startMs: 10 + i / 2, durationMs: 0.5 })); // prettier-ignore
     });
-    const { sections } = rowsPage(present(data), { page: { panel: 'views' }, query: {} });
+    const { sections } = rowsPage(present(profile), { page: { panel: 'views' }, query: {} });
     expect(
       sections[0]?.items.map(({ row, members }) => [row.times ?? 1, row.number, members.length]),
     ).to.deep.equal([
@@ -60,17 +68,18 @@ describe('the panel of views', () => {
   });
 
   it('adds up the renders of each template, the costliest first', () => {
-    const data = collect((context) => {
-      context.add('view', view({ durationMs: 10 }));
+    const profile = recorded((context) => {
+      context.add('view', view({ startMs: 10, durationMs: 10 }));
       for (let i = 0; i < 3; i++) {
-        context.add('view', view({ name: 'a.ejs', file: '/v/a.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
-        context.add('view', view({ name: 'b.ejs', file: '/v/b.ejs', depth: 1, parent: 0, durationMs: 1 }));
+        const startMs = 10 + 2 * i;
+        context.add('view', view({ name: 'a.ejs', file: '/v/a.ejs', depth: 1, parent: 0, startMs, durationMs: 0.5 })); // prettier-ignore
+        context.add('view', view({ name: 'b.ejs', file: '/v/b.ejs', depth: 1, parent: 0, startMs: startMs + 1, durationMs: 1 })); // prettier-ignore
       }
     });
-    const { sections } = rowsPage(present(data), { page: { panel: 'views' }, query: {} });
+    const { sections } = rowsPage(present(profile), { page: { panel: 'views' }, query: {} });
     expect(sections[0]?.items, 'they alternate').to.have.length(7);
     expect(
-      rowsOf(data, 'templates').map(({ text, number, fields = [] }) => [
+      rowsOf(profile, 'templates').map(({ text, number, fields = [] }) => [
         text,
         number,
         ...fields.map(({ value }) => value),
@@ -80,7 +89,7 @@ describe('the panel of views', () => {
       ['b.ejs', 3, 3, 3, 1],
       ['a.ejs', 1.5, 3, 1.5, 0.5],
     ]);
-    expect(rowsOf(collect(addBusyPage), 'templates'), 'nothing to add up').to.deep.equal([]);
+    expect(rowsOf(recorded(addBusyPage), 'templates'), 'nothing to add up').to.deep.equal([]);
   });
 
   it('ties an error of a template to its line', () => {
@@ -95,7 +104,7 @@ describe('the panel of views', () => {
     ].join('\n');
     const detailOf = (text: string): readonly Detail[] | undefined =>
       rowsOf(
-        collect((context) => void context.add('view', view({ error: text }))),
+        recorded((context) => void context.add('view', view({ error: text }))),
         'views',
       )[0]?.detail?.();
     const [detail] = detailOf(error) ?? [];

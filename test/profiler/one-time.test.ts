@@ -13,6 +13,7 @@ import { everyPanel } from '../support/every-page.ts';
 import {
   addBusyPage,
   addCrowd,
+  cacheCommand,
   call,
   lasting,
   layer,
@@ -60,6 +61,14 @@ const CORPUS: Readonly<Record<string, (context: Context) => void>> = {
     context.add('view', view({ startMs: 20, durationMs: 150 }));
     context.add('query', query({ startMs: 40, durationMs: 50, waitMs: 0 }));
   }),
+  'a collection while a page renders': request(200, (context) => {
+    context.add('view', view({ startMs: 20, durationMs: 150 }));
+    context.add('runtime', { read: () => reading({ ...quiet, collections: [{ startMs: 40, durationMs: 30, kind: 'minor' }] }) }); // prettier-ignore
+  }),
+  'a command of Redis beside a statement': request(200, (context) => {
+    context.add('query', query({ startMs: 20, durationMs: 50, waitMs: 0 }));
+    context.add('cache', cacheCommand({ startMs: 20, durationMs: 90 }));
+  }),
   'a timer that nothing explains': request(500, (context) => {
     context.add('runtime', { read: () => reading(quiet) });
   }),
@@ -72,6 +81,7 @@ const FIGURES: readonly (readonly [panel: string, label: string, kind: SpanKind]
   ['http_client', 'Time in outgoing calls', 'out'],
   ['http_client', 'Waiting for a socket', 'socket'],
   ['views', 'Time in views', 'view'],
+  ['cache', 'Time in Redis', 'cache'],
   ['runtime', 'Garbage collection', 'collection'],
 ];
 
@@ -149,6 +159,13 @@ describe('a figure of time', () => {
             msOf(kind),
           );
         }
+      });
+
+      it('is the sum of what its templates took for themselves', async () => {
+        if ((profile.panels.views?.data ?? null) === null) return;
+        const { sections } = JSON.parse(await fetched(`${profile.token}.json?panel=views`)) as { sections: { id: string; rows: { number: number }[] }[] }; // prettier-ignore
+        const rows = sections.find(({ id }) => id === 'views')?.rows ?? [];
+        expect(rows.reduce((sum, { number }) => sum + number, 0)).to.be.closeTo(msOf('view'), 0.01);
       });
 
       it('is the same in a comparison', async () => {

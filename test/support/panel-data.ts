@@ -36,7 +36,7 @@ export function dataOf<Data, Kept>(
 
 /** What its menu shows. */
 export function summaryOf<Data, Kept>(panel: Panel<Data, Kept>, data: Data): PanelSummary | null {
-  return panel.menu?.summary?.(data, {} as Profile) ?? null;
+  return panel.menu?.summary?.(data, { panels: {} } as unknown as Profile) ?? null;
 }
 
 /** A request with these facts. */
@@ -58,9 +58,13 @@ export function recordedBy<Data, Kept>(
 }
 
 /** The page of one panel, of facts added by hand. */
-export function panelPage<Data, Kept>(panel: Panel<Data, Kept>, context: Context): CheerioAPI {
+export function panelPage<Data, Kept>(
+  panel: Panel<Data, Kept>,
+  context: Context,
+  others: readonly Panel[] = [],
+): CheerioAPI {
   const { services } = createPageFixture([panel]);
-  return load(panelHtml(services.renderPage, panel, { profile: profileOf(context, [panel]) }));
+  return load(panelHtml(services.renderPage, panel, { profile: profileOf(context, [panel, ...others]) }));
 }
 
 /** One panel of a profile as its page shows it. */

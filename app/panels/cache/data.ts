@@ -20,7 +20,6 @@ export interface CacheTotals {
   unkept?: Unkept;
   totals: {
     commands: number;
-    busyMs: number;
     asked: number;
     hits: number;
     failed: number;

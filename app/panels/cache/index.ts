@@ -1,11 +1,10 @@
 /** The panel of Redis and of caches in the process: which commands ran, how long each took, and which reads were misses. */
-import { round } from '../../profiler/read/span.ts';
 import type { Facts } from '../../profiler/record/facts.ts';
-import { type Field, type Figure, isInLibrary, type Section } from '../../profiler/read/rows.ts';
+import { type Field, isInLibrary, type Section } from '../../profiler/read/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
-import { coveredMs } from '../shared/rows.ts';
+import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote, unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { CacheData, CacheTotals } from './data.ts';
 import { groupCommands } from './groups.ts';
@@ -123,19 +122,14 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
       ...(unkept === null ? {} : { unkept }),
       totals: {
         commands: commands.length + (unkept?.count ?? 0),
-        busyMs: round(coveredMs([...commands, ...(unkept?.stretches ?? [])])),
         asked: answered.reduce((sum, { asked }) => sum + asked, 0),
         hits: answered.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
         failed: commands.filter(({ error }) => error !== null).length + (unkept?.failed ?? 0),
       },
     };
   },
-  figures({ items, unkept, totals }, { profile: { durationMs } }) {
+  figures({ items, unkept, totals }, { profile }) {
     const memory = items.filter(({ system }) => system === 'memory').length;
-    const ofRedis: Figure[] = [
-      { label: 'Time in Redis', value: totals.busyMs, unit: 'ms', compare: 'cost' },
-      { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
-    ];
     return [
       {
         label: 'Cache commands',
@@ -144,7 +138,9 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
         compare: 'cost',
       },
       ...(memory === 0 ? [] : [{ label: 'In the process', value: memory }]),
-      ...(memory > 0 && memory === items.length ? [] : ofRedis),
+      ...(memory > 0 && memory === items.length
+        ? []
+        : [timeFigure(profile, 'cache', 'Time in Redis'), shareFigure(profile, 'cache')]),
       { label: 'Keys not found', value: totals.asked - totals.hits },
       { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
     ];

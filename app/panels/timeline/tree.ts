@@ -43,7 +43,7 @@ export function spansOf(options: TreeOptions): Span[] {
     const { kind, label, startMs, parts, pieces, panel, anchor, token, failed } = draft;
     const durationMs = round(draft.durationMs);
     const span: Span = { kind, label, startMs: round(startMs), durationMs, depth, parent };
-    if (children.has(draft)) span.selfMs = round(own.get(draft) ?? 0);
+    if (kind === 'view' || children.has(draft)) span.selfMs = round(own.get(draft) ?? 0);
     if (parts !== undefined) span.parts = parts;
     else if (pieces !== undefined) span.parts = pieces.map((piece) => ({ kind, ...piece }));
     if (panel !== undefined) span.panel = panel;

@@ -4,7 +4,6 @@ import type { Facts } from '../../profiler/record/facts.ts';
 type ViewFact = Facts['view'];
 
 export interface ViewEntry extends Omit<ViewFact, 'engine'> {
-  selfMs: number | null;
   /** `ejs`, `pug` …; null if unknown. */
   engine: string | null;
 }

@@ -2,7 +2,7 @@
 import type { Facts } from '../../profiler/record/facts.ts';
 import type { FactReader } from '../../profiler/record/recorded-facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { lasting, shorten, type SpanDraft, round } from '../../profiler/read/span.ts';
+import { lasting, shorten, type SpanDraft } from '../../profiler/read/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
@@ -16,14 +16,7 @@ function engineOf({ name, file, engine }: Facts['view']): string | null {
 function dataOf(record: FactReader): ViewsData | null {
   const facts = record.all('view');
   if (facts.length === 0) return null;
-  const inside = new Map<number, number>();
-  for (const { parent, durationMs } of facts)
-    if (parent !== null) inside.set(parent, (inside.get(parent) ?? 0) + (durationMs ?? 0));
-  const views = facts.map((view, index): ViewEntry => {
-    const { durationMs } = view;
-    const selfMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
-    return { ...view, selfMs, engine: engineOf(view) };
-  });
+  const views = facts.map((view): ViewEntry => ({ ...view, engine: engineOf(view) }));
   const unkept = unkeptOf(record.beyond('view'));
   return {
     views,

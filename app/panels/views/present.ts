@@ -1,9 +1,11 @@
 import { groupBy } from '../../profiler/group-by.ts';
 import { round } from '../../profiler/read/span.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import type { Detail, Presentation, Row } from '../../profiler/read/rows.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
-import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
+import { totalMs } from '../shared/rows.ts';
+import { shareFigure, timeFigure, timelineOf } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
 
@@ -54,8 +56,19 @@ function failureOf(error: string | null): Detail[] {
   ];
 }
 
-function rowOf(view: ViewEntry, index: number): Row {
-  const { name, file, engine, startMs, durationMs, selfMs, depth, caller, error, locals, includes } = view;
+/** Of each render, what no partial, statement or garbage collection took. */
+function selfTimes({ views }: ViewsData, profile: Profile): (number | null)[] {
+  const spans = timelineOf(profile)?.spans ?? [];
+  const times = new Map(
+    spans.flatMap(({ panel, anchor, selfMs }) => (panel === 'views' ? [[anchor, selfMs]] : [])),
+  );
+  return views.map(({ durationMs }, index) =>
+    durationMs === null ? null : (times.get(`v${index + 1}`) ?? null),
+  );
+}
+
+function rowOf(view: ViewEntry, index: number, selfMs: number | null): Row {
+  const { name, file, engine, startMs, durationMs, depth, caller, error, locals, includes } = view;
   const detail = failureOf(error);
   return {
     id: `v${index + 1}`,
@@ -80,25 +93,23 @@ function rowOf(view: ViewEntry, index: number): Row {
   };
 }
 
-function templateRows({ views, totals }: ViewsData): Row[] {
+function templateRows({ views, totals }: ViewsData, selfMs: readonly (number | null)[]): Row[] {
   if (totals.views === totals.templates) return [];
-  const byFile = groupBy(views, ({ file, name }) => file ?? name);
-  const sumOf = (list: readonly ViewEntry[], name: 'selfMs' | 'durationMs'): number =>
-    round(list.reduce((sum, view) => sum + (view[name] ?? 0), 0));
+  const renders = views.map((view, index) => ({ ...view, selfMs: selfMs[index] ?? null }));
+  const byFile = groupBy(renders, ({ file, name }) => file ?? name);
   return [...byFile.values()]
-    .map((list): Row => ({
-      text: list[0]?.name ?? '',
-      number: sumOf(list, 'selfMs'),
-      fields: [
-        { label: 'Renders', value: list.length, unit: 'count' },
-        { label: 'Time', value: sumOf(list, 'durationMs'), unit: 'ms' },
-        {
-          label: 'Longest',
-          value: Math.max(...list.map(({ durationMs }) => durationMs ?? 0)),
-          unit: 'ms',
-        },
-      ],
-    }))
+    .map((list): Row => {
+      const times = list.map(({ durationMs }) => durationMs ?? 0);
+      return {
+        text: list[0]?.name ?? '',
+        number: round(list.reduce((sum, view) => sum + (view.selfMs ?? 0), 0)),
+        fields: [
+          { label: 'Renders', value: list.length, unit: 'count' },
+          { label: 'Time', value: round(totalMs(list)), unit: 'ms' },
+          { label: 'Longest', value: Math.max(...times), unit: 'ms' },
+        ],
+      };
+    })
     .sort((a, b) => (b.number ?? 0) - (a.number ?? 0));
 }
 
@@ -107,6 +118,7 @@ export function presentViews(
   { profile }: Pick<PresentFrom, 'profile'>,
 ): Presentation {
   const { views, unkept, totals } = data;
+  const selfMs = selfTimes(data, profile);
   return {
     figures: [
       { label: 'Renders', value: totals.views, note: keptNote(views.length, unkept) },
@@ -127,14 +139,14 @@ export function presentViews(
         card: 'largest',
         bars: 'view',
         folds: 'adjacent',
-        rows: views.map(rowOf),
+        rows: views.map((view, index) => rowOf(view, index, selfMs[index] ?? null)),
       },
       {
         id: 'templates',
         title: 'By template',
         note: 'all renders of each, the costliest first',
         columns: { text: 'Template', number: 'Self time' },
-        rows: templateRows(data),
+        rows: templateRows(data, selfMs),
       },
     ],
   };
