@@ -481,9 +481,13 @@ function isKeptUp({ path, oldValue, newValue }: CachedChange): boolean {
   return typeof newValue === 'string' && /^\d{4}-\d\d-\d\dT\d\d:/.test(newValue);
 }
 
-/** Whether a response has the value as it is now: the list with its new length, or the leaf. */
-function isSent({ path, name, newValue }: CachedChange, sent: readonly Leaf[]): boolean {
-  if (!isLength(path)) return sent.some((leaf) => leaf.name === name && leaf.value === newValue);
+/** Whether a response has the value as it is now, or changed once more: the list with its new length, or the leaf. */
+function isSent({ path, name, oldValue, newValue }: CachedChange, sent: readonly Leaf[]): boolean {
+  const named = sent.filter((leaf) => leaf.name === name);
+  if (!isLength(path))
+    return (
+      named.some(({ value }) => value === newValue) || (named.length === 1 && named[0]?.value !== oldValue)
+    );
   const lists = new Map<string, Set<string>>();
   for (const leaf of sent) {
     const [, list, at] = /^(?:(.*?)\.)?(\d+)(?:\.|$)/.exec(leaf.path) ?? [];
@@ -497,7 +501,7 @@ const cachedValueChanged: Rule<Needs<'cache' | 'request'>> = {
   name: 'cached-value-changed',
   needs: ['cache', 'request'],
   labels: ['cached value changed'],
-  why: 'The cache returns the same object to every request. A GET request got it unchanged; since then a value in it was changed, nothing stored it again, and this response contains the new value. It was loaded by a statement or a call.',
+  why: 'The cache returns the same object to every request. A GET request got it unchanged; since then a value in it was changed, nothing stored it again, and this response contains it. It was loaded by a statement or a call.',
   fix: 'Change a copy: `{ ...product, price }`, `list.toSorted(…)`, `structuredClone(value)`. To find the line at once, store `Object.freeze(value)`, or use `useClones: true` of node-cache.',
   relates: ({ cache }) => cache.items.some(({ changed }) => changed !== undefined),
   find({ cache, request }, head, { siblings, earlier }) {
@@ -518,7 +522,7 @@ const cachedValueChanged: Rule<Needs<'cache' | 'request'>> = {
         stored === undefined || stored.by === null
           ? ''
           : `, stored by ${who(stored.by)}${placeText(stored.place)}`;
-      const sentence = `${command} found ${excerpt(key ?? 'a value', 60)}${storer}, with a value that was changed in the cache: ${excerpt(path, 60)} was ${before} when ${who(by)} read it${placeText(place)}, and is ${now} in this response`;
+      const sentence = `${command} found ${excerpt(key ?? 'a value', 60)}${storer}, with a value that was changed in the cache: ${excerpt(path, 60)} was ${before} when ${who(by)} read it${placeText(place)}, and is ${now} now`;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, ...(place !== null && { place }) }]; // prettier-ignore
     });
   },

@@ -84,10 +84,20 @@ describe('a cached value that was changed', () => {
     const { of, profile } = await after_('price');
     const [finding] = of(RULE);
     expect(finding).to.include({ severity: 'bad', broke: 'response', panel: 'cache', anchor: 'k1' });
-    expect(finding?.sentence).to.match(/^GET found price-GET-products, stored by GET \/products\/:id \(\w+\) at test\S+, with a value that was changed in the cache: price was 100 when GET \/change\/:what\/:id \(\w+\) read it at test\S+, and is 90 in this response$/); // prettier-ignore
+    expect(finding?.sentence).to.match(/^GET found price-GET-products, stored by GET \/products\/:id \(\w+\) at test\S+, with a value that was changed in the cache: price was 100 when GET \/change\/:what\/:id \(\w+\) read it at test\S+, and is 90 now$/); // prettier-ignore
     expect(finding?.place).to.match(HERE);
     const page = await ask.page(urls.profileMarkdown(profile.token, 'cache'));
-    expect(page).to.include('changed in memory since another read: price was 100, is 90');
+    expect(page).to.match(
+      /changed in the cache since request \w+ read it \S+ m?s before: price was 100, is 90/,
+    );
+    const later = await ask('/products/price-GET-products');
+    expect(later.of(RULE)[0]?.sentence, 'in each later response').to.equal(finding?.sentence);
+  });
+
+  it('is found if each request changes it, from the third on', async () => {
+    const found: number[] = [];
+    for (let at = 0; at < 3; at++) found.push((await ask('/change/price/each')).of(RULE).length);
+    expect(found).to.deep.equal([0, 0, 1]);
   });
 
   it('is found in a list, too', async () => {

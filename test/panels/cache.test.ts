@@ -86,7 +86,9 @@ describe('the panel of caches', () => {
       }),
     ).text();
     expect(text).to.include('request a1b2c3, 3.00 s before (src/vip.ts:3)');
-    expect(text).to.include('changed in memory since another read: user.password was');
+    expect(text).to.include(
+      'changed in the cache since request a1b2c3 read it 1.20 s before: user.password was',
+    );
     expect(text).not.to.include('hunter');
   });
 

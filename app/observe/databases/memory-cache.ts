@@ -25,7 +25,7 @@ interface Moment {
   at: number;
 }
 
-/** What was last seen of a value that is an object. */
+/** A value that is an object, and who had it last as it was. */
 interface Seen extends Moment {
   value: WeakRef<object>;
   /** JSON of its leaves; null: it can't be compared. */
@@ -189,12 +189,12 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
     if (isSame && seen.leaves === null) return;
     const current = seenNow(value, { context, place: fact.caller }, true);
     const change = isSame && current !== null ? changedSince(seen, current.leaves) : null;
-    if (isSame && change !== null)
-      fact.changed = {
-        ...change,
-        since: { ...since(seen, now), isRead: seen.isRead, isSafe: seen.isSafe },
-        isLoaded: stored.isLoaded,
-      };
+    if (isSame && change !== null) {
+      const { isRead, isSafe } = seen;
+      fact.changed = { ...change, since: { ...since(seen, now), isRead, isSafe }, isLoaded: stored.isLoaded };
+      // Later reads are told of it, too. The request that stored it may still be filling it.
+      if (isRead && seen.by !== stored.by) return;
+    }
     stored.seen = current;
   }
 

@@ -57,8 +57,10 @@ function changeText({ path, oldValue, newValue, since }: NonNullable<Command['ch
   const [before, now] = [oldValue, newValue].map((value) =>
     value === undefined ? 'nothing' : textOf(valueLine(value, { longest: 60 })),
   );
-  const from = since.isRead ? 'another read' : 'it was stored';
-  return `changed in memory since ${from}: ${path === '' ? 'value' : path} was ${before}, is ${now}`;
+  const from = since.isRead
+    ? `request ${since.by ?? ''} read it ${durationText(since.ms)} before`
+    : 'it was stored';
+  return `changed in the cache since ${from}: ${path === '' ? 'value' : path} was ${before}, is ${now}`;
 }
 
 /** `request a1b2c3, 3.0 s before (src/products.js:41)` */
