@@ -10,7 +10,8 @@ import { allOf, wrapMethod } from './wrap-method.ts';
 
 type Library = 'lru-cache' | 'node-cache';
 
-interface Done {
+/** What a call did. */
+export interface MemoryCommand {
   command: 'GET' | 'MGET' | 'GETDEL' | 'EXISTS' | 'SET' | 'MSET' | 'DEL' | 'EXPIRE' | 'CLEAR';
   /** Keys, and the values that were found or stored; undefined: none. */
   entries: readonly (readonly [key: unknown, value?: unknown])[];
@@ -21,22 +22,21 @@ interface Done {
   isFilled?: boolean;
 }
 
-export interface MemoryCall extends Done {
+export interface MemoryCall {
   library: Library;
   cache: object;
-  error?: unknown;
-}
-
-interface Call {
-  cache: object;
   args: readonly unknown[];
-  result: unknown;
+  result?: unknown;
+  error?: unknown;
   /** What the cache had before. */
-  before: unknown;
+  before?: unknown;
+  method: Observed;
 }
 
 interface Observed {
-  done: (call: Call) => Done | readonly Done[];
+  /** Read only if it is recorded: most calls are of libraries, or outside of a request. */
+  done: (call: MemoryCall) => MemoryCommand | readonly MemoryCommand[];
+  isWrite?: boolean;
   /** Looks into the cache before the call, and may change what is asked of it. */
   look?: (cache: object, args: unknown[]) => unknown;
   /** It calls a function of the application, whose own calls are published. */
@@ -57,7 +57,7 @@ const get: Observed = { done: ({ args: [key], result }) => ({ command: 'GET', en
 const has: Observed = {
   done: ({ args: [key], result }) => ({ command: 'EXISTS', entries: [[key]], reply: Number(result) }),
 };
-const clear: Observed = { done: () => ({ command: 'CLEAR', entries: [] }) };
+const clear: Observed = { isWrite: true, done: () => ({ command: 'CLEAR', entries: [] }) };
 
 function milliseconds(value: unknown): number | null {
   return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : null;
@@ -81,6 +81,7 @@ function peeked(cache: object, [key, options]: readonly unknown[]): unknown {
 }
 
 const deleted: Observed = {
+  isWrite: true,
   // `del` of versions 5 and 6 returns nothing.
   look: (cache, [key]) => ask(cache, 'has', key),
   done: ({ args: [key], result, before }) => ({
@@ -95,6 +96,7 @@ const LRU_CACHE: Readonly<Record<string, Observed>> = {
   peek: get,
   has,
   set: {
+    isWrite: true,
     done({ cache, args: [key, value, given], result }) {
       if (isBeingFetched(value)) return [];
       if (value === undefined) return { command: 'DEL', entries: [[key]] };
@@ -105,6 +107,7 @@ const LRU_CACHE: Readonly<Record<string, Observed>> = {
   delete: deleted,
   del: deleted,
   fetch: {
+    isWrite: true,
     // lru-cache writes what it does into the status.
     look(cache, args) {
       const { status = {}, ...options } = (args[1] ?? {}) as { status?: object };
@@ -120,9 +123,10 @@ const LRU_CACHE: Readonly<Record<string, Observed>> = {
     },
   },
   memo: {
+    isWrite: true,
     look: peeked,
     done({ cache, args: [key, options], result, before }) {
-      const read: Done = { command: 'GET', entries: [[key, before]] };
+      const read: MemoryCommand = { command: 'GET', entries: [[key, before]] };
       const lifetimeMs = lifetimeIn(cache, options);
       return before === undefined ? [read, { command: 'SET', entries: [[key, result]], lifetimeMs }] : read;
     },
@@ -144,7 +148,10 @@ function ttlIn(cache: object, seconds: unknown): number | null {
 const NODE_CACHE: Readonly<Record<string, Observed>> = {
   get,
   has,
-  take: { done: ({ args: [key], result }) => ({ command: 'GETDEL', entries: [[key, result]] }) },
+  take: {
+    isWrite: true,
+    done: ({ args: [key], result }) => ({ command: 'GETDEL', entries: [[key, result]] }),
+  },
   mget: {
     done: ({ args: [keys], result }) => ({
       command: 'MGET',
@@ -152,6 +159,7 @@ const NODE_CACHE: Readonly<Record<string, Observed>> = {
     }),
   },
   set: {
+    isWrite: true,
     done: ({ cache, args: [key, value, seconds] }) => ({
       command: 'SET',
       entries: [[key, value]],
@@ -159,12 +167,14 @@ const NODE_CACHE: Readonly<Record<string, Observed>> = {
     }),
   },
   mset: {
+    isWrite: true,
     done: ({ args: [list] }) => ({
       command: 'MSET',
       entries: listOf(list).filter(isObject).map((one) => [field(one, 'key'), field(one, 'val')]), // prettier-ignore
     }),
   },
   del: {
+    isWrite: true,
     done: ({ args: [keys], result }) => ({
       command: 'DEL',
       entries: listOf(keys).map((key) => [key]),
@@ -183,7 +193,7 @@ const NODE_CACHE: Readonly<Record<string, Observed>> = {
   flushAll: clear,
 };
 
-function lookInto({ look }: Observed, cache: object, args: unknown[]): unknown {
+function lookInto({ cache, method: { look } }: MemoryCall, args: unknown[]): unknown {
   try {
     return look?.(cache, args);
   } catch {
@@ -191,40 +201,36 @@ function lookInto({ look }: Observed, cache: object, args: unknown[]): unknown {
   }
 }
 
-function callsBack({ callsBack: isSo }: Observed, cache: object): boolean {
+function callsBack({ cache, method }: MemoryCall): boolean {
   try {
-    return isSo?.(cache) === true;
+    return method.callsBack?.(cache) === true;
   } catch {
     return false;
   }
 }
 
-function publish(library: Library, { done }: Observed, call: Call, error?: unknown): void {
+function publish(call: MemoryCall): void {
   inside = call.cache;
-  try {
-    for (const one of [done(call)].flat())
-      memoryCalls.publish(Object.assign(one, { library, cache: call.cache, error }));
-  } catch {
-    // Not recorded.
-  }
+  memoryCalls.publish(call);
 }
 
-function wrapped(library: Library, prototype: object, name: string, observed: Observed): (() => void) | null {
+function wrapped(library: Library, prototype: object, name: string, method: Observed): (() => void) | null {
   return wrapMethod(prototype, name, (original) => {
     return function (this: unknown, ...args) {
       if (!memoryCalls.hasSubscribers || inside === this || !isObject(this))
         return Reflect.apply(original, this, args);
       const outer = inside;
-      const call: Call = { cache: this, args, result: undefined, before: undefined };
+      const call: MemoryCall = { library, cache: this, args, method };
       inside = call.cache;
       try {
-        call.before = lookInto(observed, this, args);
-        if (callsBack(observed, this)) inside = outer;
+        if (method.look !== undefined) call.before = lookInto(call, args);
+        if (method.callsBack !== undefined && callsBack(call)) inside = outer;
         call.result = Reflect.apply(original, this, args);
-        publish(library, observed, call);
+        publish(call);
         return call.result;
       } catch (error) {
-        publish(library, observed, call, error);
+        call.error = error ?? null;
+        publish(call);
         throw error;
       } finally {
         inside = outer;

@@ -10,7 +10,7 @@ import { type Context, createSlot } from '../../profiler/record/context.ts';
 import { toPlain, truncateText } from '../../profiler/record/plain.ts';
 import { isObject } from '../../profiler/record/safe-read.ts';
 import { failureText } from '../../profiler/record/thrown-value.ts';
-import { type MemoryCall, memoryCalls } from '../channels/memory-cache.ts';
+import { type MemoryCall, memoryCalls, type MemoryCommand } from '../channels/memory-cache.ts';
 import { bytesOf } from '../observe-calls.ts';
 import { closing, type ObserverParts, subscribeTo } from '../subscribe.ts';
 import { type CacheFact, remember, REPEATED, type StoredBy } from './cache.ts';
@@ -43,6 +43,7 @@ interface Stored extends Moment {
 }
 
 interface Cache {
+  library: MemoryCall['library'];
   name: string;
   stored: Map<unknown, Stored>;
   /** Calls by own code, and by libraries. */
@@ -59,7 +60,7 @@ const MOST_STACKS = 200;
 const MOST_OTHERS = 20;
 const PACKAGES = ['lru-cache', 'node-cache'];
 const READS = new Set(['GET', 'MGET', 'GETDEL']);
-const WRITES = new Set(['SET', 'MSET', 'DEL', 'GETDEL', 'CLEAR']);
+const REMOVES = new Set(['SET', 'DEL', 'GETDEL']);
 
 const stacks = createSlot<number>('stacks of cache calls');
 
@@ -68,7 +69,7 @@ function isKey(key: unknown): key is string | number {
 }
 
 /** node-cache takes 1 and '1' as one key. */
-function nameOf({ library }: MemoryCall, key: unknown): unknown {
+function nameOf({ library }: Cache, key: unknown): unknown {
   return library === 'node-cache' ? String(key) : key;
 }
 
@@ -94,7 +95,7 @@ function since({ by, place, at }: Moment, now: number): StoredBy {
 }
 
 /** As the arguments of the command of Redis. */
-function wordsOf({ command, entries }: MemoryCall): unknown[] {
+function wordsOf({ command, entries }: MemoryCommand): unknown[] {
   const hasValues = command === 'SET' || command === 'MSET';
   return entries.flatMap(([key, value]) => {
     const word = isKey(key) ? String(key) : `[${typeof key}]`;
@@ -102,7 +103,7 @@ function wordsOf({ command, entries }: MemoryCall): unknown[] {
   });
 }
 
-function foundIn({ command, entries }: MemoryCall): Pick<CacheFact, 'found' | 'length'> {
+function foundIn({ command, entries }: MemoryCommand): Pick<CacheFact, 'found' | 'length'> {
   const found = entries.filter(([, value]) => value !== undefined) as [unknown, unknown][];
   const [key, value] = found[0] ?? [];
   if (value === undefined) return {};
@@ -118,10 +119,11 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
   const caches = new WeakMap<object, Cache>();
   let count = 0;
 
-  function cacheOf({ cache, library }: MemoryCall): Cache {
+  function cacheOf(cache: object, library: MemoryCall['library']): Cache {
     const known = caches.get(cache);
     if (known !== undefined) return known;
     const made: Cache = {
+      library,
       name: `${library} ${++count}, process ${process.pid}`,
       stored: new Map(),
       own: 0,
@@ -153,15 +155,16 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
 
   /** `context`: null outside of any request that is recorded in full. */
   function write(
-    { stored }: Cache,
-    call: MemoryCall,
+    cache: Cache,
+    { command, entries, lifetimeMs, reply, isFilled = false }: MemoryCommand,
     { context, place, isWatched }: { context: Context | null; place: string | null; isWatched: boolean },
   ): void {
-    const { command, entries, lifetimeMs, reply, isFilled = false } = call;
+    const { stored } = cache;
     if (command === 'CLEAR') stored.clear();
     const isStored = isFilled || command === 'MSET' || (command === 'SET' && reply !== 0);
+    if (!isStored && !REMOVES.has(command)) return;
     for (const [key, value] of entries) {
-      const name = nameOf(call, key);
+      const name = nameOf(cache, key);
       const before = stored.get(name);
       stored.delete(name);
       if (!isKey(key) || !isStored) continue;
@@ -209,17 +212,20 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
   }
 
   /** `caller`: null past the limit of stacks, where the values are left out, too. */
-  function factOf(call: MemoryCall, cache: Cache, context: Context, caller: string | null): CacheFact {
-    const { command, library, entries, reply, lifetimeMs, error } = call;
+  function factOf(
+    command: MemoryCommand,
+    cache: Cache,
+    { context, caller, error }: { context: Context; caller: string | null; error: unknown },
+  ): CacheFact {
+    const { command: name, entries, reply, lifetimeMs } = command;
     const [key] = entries[0] ?? [];
-    const isRead = READS.has(command) && error === undefined;
-    const words = caller === null ? [] : wordsOf(call);
+    const isRead = READS.has(name) && error === undefined;
     return {
       system: 'memory',
-      client: library,
-      command,
+      client: cache.library,
+      command: name,
       key: isKey(key) ? String(key) : null,
-      args: argumentsOf(command, words),
+      args: caller === null ? [] : argumentsOf(name, wordsOf(command)),
       asked: isRead ? entries.length : 0,
       hits: isRead ? entries.filter(([, value]) => value !== undefined).length : null,
       startMs: context.elapsedMs(),
@@ -229,33 +235,32 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
       error: error === undefined ? null : failureText(error),
       caller,
       connection: cache.name,
-      ...(isRead && caller !== null && foundIn(call)),
+      ...(isRead && caller !== null && foundIn(command)),
       ...(reply !== undefined && { reply }),
       ...(lifetimeMs !== undefined && reply !== 0 && { lifetimeMs }),
     };
   }
 
-  function record(call: MemoryCall, cache: Cache, context: Context, caller: string | null): void {
-    const fact = factOf(call, cache, context, caller);
-    const [first] = call.entries;
-    if (fact.error === null && first !== undefined && caller !== null) {
-      remember(history, fact, context);
-      const [key, value] = first;
-      const stored = cache.stored.get(nameOf(call, key));
-      if (fact.hits === 0 && fact.asked === 1) missed(stored, fact);
-      else if (fact.hits === 1 && fact.asked === 1 && stored !== undefined)
-        read(stored, value, context, fact);
-    }
-    context.add('cache', fact, caller === null ? 0 : bytesOf(fact), REPEATED);
+  /** What came before, of a fact with its own line. */
+  function recall(fact: CacheFact, { entries }: MemoryCommand, cache: Cache, context: Context): void {
+    const [first] = entries;
+    if (fact.error !== null || first === undefined) return;
+    remember(history, fact, context);
+    const [key, value] = first;
+    const stored = cache.stored.get(nameOf(cache, key));
+    if (fact.asked !== 1) return;
+    if (fact.hits === 0) missed(stored, fact);
+    else if (stored !== undefined) read(stored, value, context, fact);
   }
 
   function onCall(call: MemoryCall): void {
     const context = tracker.observed() ?? null;
-    const isWrite = (WRITES.has(call.command) || call.isFilled === true) && call.error === undefined;
-    if (context === null && !isWrite) return;
+    const { cache: called, library, error, method } = call;
+    if (context === null && method.isWrite !== true) return;
+    const done = [method.done(call)].flat();
     // Versions 5 and 6 of lru-cache clear each cache that they make.
-    if (call.command === 'CLEAR' && !caches.has(call.cache)) return;
-    const cache = cacheOf(call);
+    if (done[0]?.command === 'CLEAR' && !caches.has(called)) return;
+    const cache = cacheOf(called, library);
     if (cache.own === 0 && cache.others >= MOST_OTHERS) return;
     const taken = context === null ? MOST_STACKS : (stacks.get(context) ?? 0);
     const hasStack = context !== null && taken < MOST_STACKS;
@@ -265,9 +270,15 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
       place = findCaller?.({ skip: PACKAGES, isOwn: true, isDirect: true }) ?? null;
       cache[place === null ? 'others' : 'own']++;
     }
-    if (context !== null && (place !== null || (!hasStack && cache.own > 0 && cache.others === 0)))
-      record(call, cache, context, place);
-    if (isWrite) write(cache, call, { context, place, isWatched: hasStack });
+    const isRecorded = place !== null || (!hasStack && cache.own > 0 && cache.others === 0);
+    for (const one of done) {
+      if (context !== null && isRecorded) {
+        const fact = factOf(one, cache, { context, caller: place, error });
+        if (place !== null) recall(fact, one, cache, context);
+        context.add('cache', fact, place === null ? 0 : bytesOf(fact), REPEATED);
+      }
+      if (error === undefined) write(cache, one, { context, place, isWatched: hasStack });
+    }
   }
 
   return closing([subscribeTo<MemoryCall>(memoryCalls, onCall)]);
