@@ -9,7 +9,7 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { clientOf, isSuccess } from './shared/http.ts';
+import { clientOf, isSuccess, nameOfLayer } from './shared/http.ts';
 import type { Database, Kept, Needs, Rule } from './shared/kept.ts';
 import { mishap } from './shared/mishap.ts';
 import { textsIn } from './shared/conditions.ts';
@@ -17,15 +17,28 @@ import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } 
 import { excerpt, listOf } from './shared/wording.ts';
 
 type Value = Leaf['value'];
+type Beside = Partial<Pick<Kept, 'routing' | 'spans'>>;
+
+/** What a client sends back, or must not set: a validator takes it out on purpose. */
+const ON_PURPOSE = /(?:At|_at|version|revision)$|^_*id$|role|admin|owner|permission|status|verified|balance/i;
 
 interface Field {
   name: string;
   value: Value;
 }
 
-function fieldsOf({ body }: KeptRequest): Field[] {
+/** Of a JSON body as it came, before a validator took anything out. */
+function removedIn({ body }: KeptRequest): [string, Json][] {
+  const raw =
+    body?.truncated === false && /^\s*\{/.test(body.text ?? '') ? parseBeginning(body.text ?? '') : undefined;
+  const { parsed } = body ?? {};
+  if (!isRecord(raw?.value) || !isRecord(parsed)) return [];
+  return Object.entries(raw.value).filter(([name]) => !Object.hasOwn(parsed, name) && !ON_PURPOSE.test(name));
+}
+
+function fieldsOf({ body }: KeptRequest, removed: readonly [string, Json][] = []): Field[] {
   const pairs = body?.fields?.map(({ name, value }): [string, Json] => [name, value]);
-  const parsed = isRecord(body?.parsed) ? Object.entries(body.parsed) : [];
+  const parsed = [...(isRecord(body?.parsed) ? Object.entries(body.parsed) : []), ...removed];
   return (pairs ?? parsed).flatMap(([name, value]) =>
     (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'boolean'
       ? [{ name, value }]
@@ -51,7 +64,7 @@ function isNear(a: string, b: string): boolean {
 
 /** A field of the body, and the column that got NULL where a field of this or a similar name is used. */
 function lostField(request: KeptRequest, database: Database) {
-  const fields = fieldsOf(request);
+  const fields = fieldsOf(request, removedIn(request));
   for (const one of readsOf(database).filter(isWrite)) {
     const { query } = one;
     const bound = new Set(query.bindings.map(({ name }) => sameName(name)));
@@ -111,7 +124,7 @@ const NOT_KEPT = /passw|secret|token|csrf|confirm|hash|pin$/i;
 function ignoredField({ request, database, cache }: Needs<'request', 'database' | 'cache'>): Field | null {
   const { response } = request;
   if (!/\bjson\b/i.test(response?.contentType ?? '') || response?.truncated === true) return null;
-  const fields = fieldsOf(request);
+  const fields = fieldsOf(request, removedIn(request));
   const entity = entityOf(parseBeginning(response?.text ?? '')?.value ?? null, fields);
   if (entity === null) return null;
   const columns = new Set(
@@ -135,27 +148,59 @@ function ignoredField({ request, database, cache }: Needs<'request', 'database' 
   );
 }
 
-const fieldLost: Rule<Needs<'request', 'database' | 'routing' | 'cache'>> = {
+interface Remover {
+  text: string;
+  place?: string | null;
+}
+
+/** The middleware or pipe that took it out before the handler. */
+function removerOf({ routing, spans }: Beside, name: string): Remover | null {
+  const layer = routing?.layers.find(({ removed }) => removed?.includes(name) === true);
+  if (layer !== undefined)
+    return { text: `${nameOfLayer(layer)} removed it from the body`, place: layer.source };
+  const pipe = spans?.items.find(({ removed }) => removed?.names.includes(name) === true);
+  if (pipe === undefined) return null;
+  const { as = '' } = pipe.removed ?? {};
+  return { text: `${pipe.name} removed it${as === '' ? '' : `, as ${as} has no decorator for it`}` };
+}
+
+const REMOVED_FIX =
+  'Add the field to the schema or class that the body is checked against, with its decorator. Refuse unknown fields, so that clients learn of it: `forbidNonWhitelisted` of ValidationPipe, `.strict()` of Zod, no `stripUnknown` of Joi.';
+const SAME_NAME_FIX =
+  'Follow the field from the body to the statement: a list of allowed columns, a class or a destructuring left it out.';
+
+const fieldLost: Rule<Needs<'request', 'database' | 'routing' | 'cache' | 'spans'>> = {
   name: 'field-lost',
   needs: ['request'],
   labels: ['field lost'],
   why: 'A field of the body was received; a write bound NULL for the column of this or a similar name, or no statement has it and the response has another value.',
   fix: 'Compare the names of client, handler and table letter by letter (`unitPrice`, `unit_price`). Validate the body, and refuse fields that are not known.',
-  find({ request, database, routing, cache }, { method, status }) {
+  find({ request, database, routing, cache, spans }, { method, status }) {
     if (status === null || status < 200 || status >= 400 || method === 'GET' || method === 'HEAD') return [];
     const lost = database === undefined ? null : lostField(request, database);
     if (lost !== null && database !== undefined) {
       const { field, column, one } = lost;
-      const sentence = `The body has ${excerpt(field.name, 60)}, but ${labelOf(database, one.query)} got NULL for ${excerpt(column, 60)}`;
-      return [draftAt(one, sentence, 'bad')];
+      const remover = removerOf({ routing, spans }, field.name);
+      const by = remover === null ? '' : `: ${remover.text}`;
+      const sentence = `The body has ${excerpt(field.name, 60)}, but ${labelOf(database, one.query)} got NULL for ${excerpt(column, 60)}${by}`;
+      const draft = draftAt(one, sentence, 'bad');
+      return [
+        remover === null
+          ? draft
+          : { ...draft, place: remover.place ?? draft.place ?? null, fix: REMOVED_FIX },
+      ];
     }
     const ignored = ignoredField({ request, database, cache });
     if (ignored === null) return [];
-    const stored = database === undefined ? '' : ' no statement has it, and';
-    const sentence = `The body has ${excerpt(ignored.name, 60)}:${stored} the response has another value`;
-    const place = routing?.route?.source;
+    const remover = removerOf({ routing, spans }, ignored.name);
+    const stored = remover !== null || database === undefined ? '' : ' no statement has it, and';
+    if (remover !== null && ON_PURPOSE.test(ignored.name)) return [];
+    const by = remover === null ? '' : ` ${remover.text}, and`;
+    const sentence = `The body has ${excerpt(ignored.name, 60)}:${by}${stored} the response has another value`;
+    const place = remover?.place ?? routing?.route?.source;
     const severity = method === 'POST' ? 'info' : 'warn';
-    return [{ broke: 'unseen', severity, sentence, anchor: 'response', place }];
+    const fix = remover === null ? SAME_NAME_FIX : REMOVED_FIX;
+    return [{ broke: 'unseen', severity, sentence, anchor: 'response', place, fix }];
   },
 };
 

@@ -15,6 +15,8 @@ export interface SpanFact {
   inside: number | null;
   error: string | null;
   caller: string | null;
+  /** Of a pipe of NestJS: names of what it was given that its result does not have, and the class that it was to be. */
+  removed?: { names: string[]; as: string };
 }
 
 declare module '../profiler/record/facts.ts' {

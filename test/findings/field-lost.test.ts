@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Json } from '../../app/profiler/json.ts';
 import { lostRules } from '../../app/findings/lost.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
@@ -33,5 +34,63 @@ describe('finding field-lost, of a number that the response has changed', () => 
     expect(of(body, left)).to.equal(1);
     expect(of(body, left, cache(['points', '-5'], '2400'))).to.equal(1);
     expect(of({ status: 'done' }, { id: 3, status: 'open' }, cache(['status', 'open']))).to.equal(1);
+  });
+});
+
+describe('finding field-lost, of a field that a validator took out', () => {
+  const raw = { kind: 'partner', company: 'Nord' };
+  const of = ({
+    sent = raw,
+    parsed = { kind: 'partner' },
+    got = { id: 2, kind: 'partner', company: 'Sud' },
+    removed = ['company'],
+    beside = {},
+  }: { sent?: Json; parsed?: Json; got?: Json; removed?: string[]; beside?: object } = {}) => {
+    const request = keptRequest({ body: parsed, sent: got });
+    const body = { ...request.body, text: JSON.stringify(sent), truncated: false };
+    const routing = {
+      layers: [{ name: 'celebrate', source: 'src/routes.js:9', kind: 'middleware', pattern: '/', removed }],
+      route: { source: 'src/routes.js:12' },
+    };
+    const rule = lostRules.find(({ name }) => name === 'field-lost');
+    const kept = { request: { ...request, body }, routing, ...beside };
+    return rule?.find(kept, { method: 'PATCH', status: 200 } as never, {} as never) ?? [];
+  };
+
+  it('names the middleware and its line', () => {
+    expect(of()[0]).to.include({
+      sentence:
+        'The body has company: celebrate removed it from the body, and the response has another value',
+      place: 'src/routes.js:9',
+    });
+    expect(of()[0]?.fix).to.match(/schema/);
+  });
+
+  it('names the pipe and the class', () => {
+    const spans = {
+      items: [{ name: 'Pipe ValidationPipe', removed: { names: ['company'], as: 'UpdateContactDto' } }],
+    };
+    expect(of({ parsed: raw, removed: [], beside: { spans } })[0]).to.include({
+      sentence:
+        'The body has company: Pipe ValidationPipe removed it, as UpdateContactDto has no decorator for it, and the response has another value',
+      place: 'src/routes.js:12',
+    });
+  });
+
+  it('is silent if it was meant to be taken out, or nothing was lost', () => {
+    expect(of({ got: { id: 2, company: 'Nord' } }), 'sent as it came').to.deep.equal([]);
+    expect(of({ got: { id: 2, kind: 'partner' } }), 'not in the response').to.deep.equal([]);
+    const role = {
+      sent: { kind: 'partner', role: 'admin' },
+      removed: ['role'],
+      got: { id: 2, role: 'user' },
+    };
+    expect(of(role), 'not for clients to set').to.deep.equal([]);
+    const sentBack = {
+      sent: { kind: 'x', updatedAt: '1' },
+      removed: ['updatedAt'],
+      got: { id: 2, updatedAt: '2' },
+    };
+    expect(of(sentBack), 'sent back').to.deep.equal([]);
   });
 });

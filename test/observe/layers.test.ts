@@ -83,6 +83,29 @@ describe('the trace of layers', () => {
     ]);
   });
 
+  it('says which layer took names out of the body', async () => {
+    const context = await traceOf((app) => {
+      app.use(function parse(req, _res, next) {
+        req.body = { name: 'a', company: 'b' };
+        next();
+      });
+      app.use(first);
+      app.use(function check(req, _res, next) {
+        const { name } = req.body as { name: string };
+        req.body = { name, added: 1 };
+        next();
+      });
+      app.get('/', answer);
+    }, '/');
+    const removed = context.all('layer').map((layer) => [layer.name, layer.removed]);
+    expect(removed.slice(-4)).to.deep.equal([
+      ['parse', undefined],
+      ['first', undefined],
+      ['check', ['company']],
+      ['answer', undefined],
+    ]);
+  });
+
   it('goes back up when a router had no answer', async () => {
     const context = await traceOf((app) => {
       const empty = express.Router();

@@ -1,6 +1,16 @@
 /** A real NestJS application without decorators' syntax: they are functions. */
 import 'reflect-metadata';
-import { Controller, Get, Module, Param, ParseIntPipe, UseGuards, UseInterceptors } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Post,
+  Module,
+  Param,
+  ParseIntPipe,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { CallHandler, ExecutionContext, INestApplication, MiddlewareConsumer } from '@nestjs/common';
 import { expect } from 'chai';
@@ -45,6 +55,19 @@ class ParcelsController {
     if (id === 7) throw new RangeError('No parcel 7');
     return `parcel ${id}`;
   }
+  add(parcel: ParcelDto): ParcelDto {
+    return parcel;
+  }
+}
+
+class ParcelDto {
+  weight?: number;
+}
+
+class ValidationPipe {
+  transform({ weight }: ParcelDto): ParcelDto {
+    return { weight: weight ?? 0 };
+  }
 }
 
 class TenantMiddleware {
@@ -70,6 +93,10 @@ Get(':id')(ParcelsController.prototype, 'find', findParcel);
 UseGuards(DoorGuard)(ParcelsController.prototype, 'find', findParcel);
 UseInterceptors(LoudInterceptor, SlowInterceptor)(ParcelsController.prototype, 'find', findParcel);
 Param('id', ParseIntPipe)(ParcelsController.prototype, 'find', 0);
+const addParcel = Object.getOwnPropertyDescriptor(ParcelsController.prototype, 'add') ?? {};
+Post()(ParcelsController.prototype, 'add', addParcel);
+Body(ValidationPipe)(ParcelsController.prototype, 'add', 0);
+Reflect.defineMetadata('design:paramtypes', [ParcelDto], ParcelsController.prototype, 'add');
 Controller('parcels')(ParcelsController);
 Module({ controllers: [OrdersController, ParcelsController] })(ShopModule);
 
@@ -91,8 +118,11 @@ describe('NestJS as it is observed', () => {
     await profiler?.close();
   });
 
-  async function ask(path: string): Promise<{ status: number; text: string; profile: Profile }> {
-    const response = await fetch(`${origin}${path}`);
+  async function ask(
+    path: string,
+    init?: RequestInit,
+  ): Promise<{ status: number; text: string; profile: Profile }> {
+    const response = await fetch(`${origin}${path}`, init);
     const text = await response.text();
     return { status: response.status, text, profile: await finalProfile(profiler, response) };
   }
@@ -152,6 +182,19 @@ describe('NestJS as it is observed', () => {
     expect(controller).to.be.at.least(4).and.at.least(pipe!);
     expect(slow!).to.be.at.least(controller! + 4);
     expect(loud).to.be.at.least(slow!);
+  });
+
+  it('records what a pipe took out of the body', async () => {
+    const send = (body: object) =>
+      ask('/parcels', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const removed = async (body: object) =>
+      stepsOf((await send(body)).profile).find(({ name }) => name.startsWith('Pipe'))?.removed;
+    expect(await removed({ weight: 3, label: 'blue' })).to.deep.equal({ names: ['label'], as: 'ParcelDto' });
+    expect(await removed({ weight: 3 })).to.equal(undefined);
   });
 
   it('says which of them refused or failed, as often as requests ask at once', async () => {

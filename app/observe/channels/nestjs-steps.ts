@@ -7,6 +7,9 @@ import { wrapCalls } from './wrap-method.ts';
 export interface NestStep extends Traced {
   kind: 'Guard' | 'Interceptor' | 'Pipe' | 'Controller';
   name: string;
+  /** Of a pipe: the value, and the class that it is to be. */
+  given?: unknown;
+  as?: string;
 }
 
 export const nestStepChannel = tracingChannel('express-hindsight:nestjs:step');
@@ -58,8 +61,8 @@ function untilFirst(observable: Liftable, ended: (error?: { thrown: unknown }) =
   });
 }
 
-function traceStep(kind: NestStep['kind'], name: string, call: () => unknown): unknown {
-  const message: NestStep = { kind, name };
+function traceStep(step: Pick<NestStep, 'kind' | 'name' | 'given' | 'as'>, call: () => unknown): unknown {
+  const message: NestStep = step;
   const end = (error?: { thrown: unknown }): void => {
     if (error !== undefined) publishError(nestStepChannel, message, error.thrown);
     publishEnd(nestStepChannel, message);
@@ -97,18 +100,21 @@ function traced(
   list: unknown,
   kind: NestStep['kind'],
   method: string,
-  nameOf: (args: unknown[]) => string = () => '',
+  about: (args: unknown[]) => { parameter?: string; given?: unknown; as?: string } = () => ({}),
 ): unknown {
   if (!Array.isArray(list)) return list;
   return (list as Record<string, Method>[]).map((one) => ({
-    [method]: (...args: unknown[]) =>
-      traceStep(kind, `${classOf(one)}${nameOf(args)}`, () => one[method]?.(...args)),
+    [method]: (...args: unknown[]) => {
+      const { parameter = '', ...more } = about(args);
+      return traceStep({ kind, name: `${classOf(one)}${parameter}`, ...more }, () => one[method]?.(...args));
+    },
   }));
 }
 
-function parameterOf([, metadata]: unknown[]): string {
-  const { data } = (metadata ?? {}) as { data?: unknown };
-  return typeof data === 'string' && data !== '' ? ` (${data})` : '';
+function parameterOf([given, metadata]: unknown[]) {
+  const { data, metatype } = (metadata ?? {}) as { data?: unknown; metatype?: unknown };
+  const as = typeof metatype === 'function' ? metatype.name : '';
+  return { parameter: typeof data === 'string' && data !== '' ? ` (${data})` : '', given, as };
 }
 
 function handlerName(instance: unknown, callback: unknown): string {
@@ -146,7 +152,7 @@ export const nestStepPatches: readonly LibraryPatch[] = [
     if (type !== 'http' || typeof next !== 'function') return;
     args[0] = traced(interceptors, 'Interceptor', 'intercept');
     const handle = (): unknown =>
-      traceStep('Controller', handlerName(instance, callback), () => (next as Method)());
+      traceStep({ kind: 'Controller', name: handlerName(instance, callback) }, () => (next as Method)());
     args[4] = handle;
   }),
   consumerPatch('pipes/pipes-consumer.js', ['PipesConsumer', 'applyPipes'], (args) => {

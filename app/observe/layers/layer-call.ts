@@ -11,6 +11,7 @@ import type { LayerFact } from './layer-fact.ts';
 
 export interface RoutedRequest extends IncomingMessage {
   app?: unknown;
+  body?: unknown;
   baseUrl?: unknown;
   params?: unknown;
   route?: { path?: unknown };

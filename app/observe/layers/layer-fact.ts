@@ -19,6 +19,8 @@ export interface LayerFact {
   setsQuery?: string;
   /** A library registered it. */
   isOfLibrary?: true;
+  /** Names of the body that were there when it began, and not when the next one did. */
+  removed?: string[];
 }
 
 declare module '../../profiler/record/facts.ts' {

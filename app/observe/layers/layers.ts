@@ -4,6 +4,7 @@
  * error passed to `next` to the layer that ran last.
  */
 import type { IncomingMessage } from 'node:http';
+import { isRecord } from '../../profiler/json.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { ErrorFact, ResponseFact, RouteFact } from '../../profiler/record/facts.ts';
 import { type Layer, patternText, routerOf, stackOf } from '../../profiler/record/express-routers.ts';
@@ -81,6 +82,13 @@ interface RequestTrace {
   failure: ErrorFact | null;
   handler: Layer | null;
   isUnanswered: boolean;
+  bodyNames: readonly string[];
+}
+
+const MOST_NAMES = 100;
+
+function bodyNamesOf({ body }: RoutedRequest): readonly string[] | null {
+  return isRecord(body) && !Buffer.isBuffer(body) ? Object.keys(body).slice(0, MOST_NAMES) : null;
 }
 
 /** The router's own failure to decode a path: no layer threw it. */
@@ -177,6 +185,7 @@ function createLayerTrace(
       failure: null,
       handler: null,
       isUnanswered: false,
+      bodyNames: [],
     };
     traces.set(context, trace);
     return trace;
@@ -352,6 +361,16 @@ function createLayerTrace(
     return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
   }
 
+  /** The layer that ran last may have replaced the body, as validators do. */
+  function noteRemoved(trace: RequestTrace, req: IncomingMessage): void {
+    const names = bodyNamesOf(req);
+    if (names === null) return;
+    const removed = trace.bodyNames.filter((name) => !names.includes(name));
+    const last = trace.facts.at(-1);
+    if (last !== undefined && removed.length > 0) last.removed = removed;
+    trace.bodyNames = names;
+  }
+
   function begin(call: LayerCall): void {
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
@@ -382,6 +401,7 @@ function createLayerTrace(
       ...(meta.isOfLibrary ? { isOfLibrary: true } : {}),
     };
     markNextCalled(trace.facts, depth, startMs);
+    noteRemoved(trace, req);
     if ((req as RoutedRequest).res?.headersSent === true && kind !== 'error') noteNextCaller(context);
     trace.isUnanswered = false;
     trace.facts.push(fact);

@@ -8,6 +8,8 @@ import { routerOf, stackOf } from '../../profiler/record/express-routers.ts';
 import { truncateText } from '../../profiler/record/plain.ts';
 import { type NestStep, nestStepChannel, nestStepPatches } from '../channels/nestjs-steps.ts';
 import { wrapCalls } from '../channels/wrap-method.ts';
+import type { SpanFact } from '../manual.ts';
+import { isRecord } from '../../profiler/json.ts';
 import { recordError } from '../errors-seen.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import { observeCalls } from '../observe-calls.ts';
@@ -87,6 +89,16 @@ export const nestPatches: readonly LibraryPatch[] = [
 ];
 
 const NAME_LENGTH = 200;
+const MOST_NAMES = 20;
+
+/** `whitelist` leaves out what the class has no decorator for. */
+function removedBy({ kind, given, as = '', result, error }: NestStep): SpanFact['removed'] {
+  if (kind !== 'Pipe' || error !== undefined || !isRecord(given) || !isRecord(result)) return undefined;
+  const names = Object.keys(given).filter((name) => given[name] !== undefined && result[name] === undefined);
+  return names.length === 0
+    ? undefined
+    : { names: names.slice(0, MOST_NAMES), as: truncateText(as, NAME_LENGTH) };
+}
 
 export function observeNest({ tracker }: { tracker: ContextTracker }): { close(): void } {
   const innermost = createSlot<number | null>('nestjs');
@@ -113,6 +125,8 @@ export function observeNest({ tracker }: { tracker: ContextTracker }): { close()
       },
       outcome(fact, message, context) {
         if (innermost.get(context) === indexes.get(message)) innermost.set(context, fact.inside);
+        const removed = removedBy(message);
+        if (removed !== undefined) fact.removed = removed;
         if (message.kind === 'Guard' && message.result === false) fact.error = 'returned false';
       },
     }),

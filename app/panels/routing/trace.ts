@@ -71,7 +71,9 @@ function happenedTo(
     const left = leftWithError(facts, index) ? ', passed the error on' : ', no match';
     return { happened: `entered${fact.outcome === 'next' ? left : ''}`, tone: 'plain' };
   }
-  if (fact.outcome === 'next') return { happened: `${before}called next()`, tone: 'plain' };
+  const removed =
+    fact.removed === undefined ? '' : `removed ${fact.removed.join(', ').slice(0, 200)} from the body, `;
+  if (fact.outcome === 'next') return { happened: `${before}${removed}called next()`, tone: 'plain' };
   return { happened: `${before}${isOver ? 'ran last' : 'is running'}`, tone: 'plain' };
 }
 

@@ -10,6 +10,11 @@ function depthOf(spans: readonly Span[], { inside }: Span): number {
   return around === undefined ? 0 : 1 + depthOf(spans, around);
 }
 
+/** `removed company, not in UpdateContactDto` */
+function removedText({ names, as }: NonNullable<Span['removed']>): string {
+  return `removed ${names.join(', ').slice(0, 200)}${as === '' ? '' : `, not in ${as}`}`;
+}
+
 export type SpansData = ListData<Facts['span']>;
 
 export const spansPanel = listPanel({
@@ -45,5 +50,6 @@ export const spansPanel = listPanel({
     tone: span.error === null ? 'plain' : 'bad',
     depth: depthOf(items, span),
     key: span.name,
+    note: span.removed === undefined ? null : removedText(span.removed),
   }),
 });
