@@ -5,6 +5,7 @@ import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
+import { isInLibrary } from '../profiler/read/rows.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { isUntrustedHttps, receivedHeader, sentHeader, sentHeaders } from './shared/http.ts';
 import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
@@ -117,14 +118,23 @@ const sessionOverwritten: Rule<Needs<'request' | 'routing', 'runtime'>> = {
 const OF_SIGN_IN =
   /return|redirect|flash|message|csrf|xsrf|state|nonce|oauth|oidc|saml|captcha|attempt|passport/i;
 
-const sessionRenewed: Rule<Needs<'request', 'routing'>> = {
+/** The line that deleted the old session: its key is masked as its id is. */
+function renewedAt({ cache, routing }: Needs<never, 'cache' | 'routing'>) {
+  const deleted = cache?.items.find(
+    ({ command, key, caller }) =>
+      /^(?:DEL|UNLINK)$/.test(command) && isMasked(key ?? '') && caller !== null && !isInLibrary(caller),
+  );
+  return deleted?.caller ?? routing?.route?.source;
+}
+
+const sessionRenewed: Rule<Needs<'request', 'routing' | 'cache'>> = {
   name: 'session-renewed',
   needs: ['request'],
   labels: ['session lost'],
   why: 'The response set the cookie of a new session with values in it. An earlier request had the session that this request’s cookie named, with values that the new one does not have.',
   fix: 'Copy the values to the new session. A sign-in with Passport makes a new one, and keeps them with `passport.authenticate("local", { keepSessionInfo: true })`. With `req.session.regenerate`, read them before and set them in its callback.',
   relates: ({ request }) => request.sessionAndUser?.former !== undefined,
-  find({ request, routing }, _head, { siblings }) {
+  find({ request, routing, cache }, _head, { siblings }) {
     const { session, former } = request.sessionAndUser ?? {};
     if (former === undefined || !isRecord(session) || Object.keys(session).length === 0) return [];
     const before = siblings.find(({ kept }) => kept.request?.sessionAndUser?.mark === former);
@@ -134,9 +144,8 @@ const sessionRenewed: Rule<Needs<'request', 'routing'>> = {
     if (lost.length === 0) return [];
     const names = lost.slice(0, NAMED).map((name) => `req.session.${excerpt(name, 60)}`);
     const sentence = `The response began a new session without ${names.join(', ')}, which the session had before, at ${requestText(before.head)}`;
-    return [
-      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
-    ];
+    const place = renewedAt({ cache, routing });
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place }];
   },
 };
 

@@ -44,6 +44,16 @@ describe('the caller in own code', () => {
     expect(await askedBy('express-pool')).to.equal(null);
   });
 
+  it('is express-session where its own end of the response touches the session, and not the line that sent it', () => {
+    const session = '/app/node_modules/express-session/index.js';
+    const run = (name: string) =>
+      runInThisContext(`(call) => { function ${name}() { return call(); } return ${name}(); }`, {
+        filename: session,
+      }) as (call: () => string | null) => string | null;
+    expect(run('end')(asked)).to.equal(`${session}:1`);
+    expect(run('regenerate')(asked)).to.match(HERE);
+  });
+
   it('is the file of code that was transformed and evaluated, whose lines are not known; of a view, what calls it', () => {
     const evaluated = (file: string): string | null => {
       const source = JSON.stringify(`(call) => call()\n//# sourceURL=${file}`);

@@ -12,6 +12,7 @@ import { urls } from '../../app/urls.ts';
 import { type Ask, type Asked, withFindingsApp, withFindingsDatabase } from '../support/findings-app.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import { withRedis } from '../support/redis.ts';
+import { sessionOf, sessions } from '../support/sessions.ts';
 import { until } from '../support/waiting.ts';
 
 /** `Last recorded write: PUT /carts/:id (a1b2c3)`, for each step that names another request. */
@@ -345,5 +346,55 @@ describe('the request that set a key or added a job', () => {
     ]);
     const received = load(await ask.page(urls.profile(job!.token, 'overview')))('#received').text();
     expect(received).to.contain('orders-of-test/confirm 1').and.contain('{ order: 5 }');
+  });
+});
+
+describe('the request that wrote the session', () => {
+  const ask = withFindingsApp((app) => {
+    app.use(sessions());
+    app.post('/basket', (req, res) => {
+      sessionOf(req).basket = ['eggs'];
+      res.send('filled');
+    });
+    app.post('/sign-in', (req, res, next) => {
+      const { session } = req as unknown as { session: { regenerate(done: (error: unknown) => void): void } };
+      session.regenerate((error) => {
+        sessionOf(req).userId = 1;
+        if (error !== undefined && error !== null) next(error);
+        else res.send('done');
+      });
+    });
+    app.get('/basket', (req, res) => {
+      res.json(sessionOf(req).basket ?? []);
+    });
+  });
+
+  /** With one cookie, as far as the responses set it; the tokens of all, and the last one as it was recorded. */
+  async function askAll(requests: readonly string[], last: string) {
+    let cookie = '';
+    const tokens: (string | null)[] = [];
+    for (const request of requests) {
+      const [method = '', path = ''] = request.split(' ');
+      const headers: Record<string, string> = cookie === '' ? {} : { cookie };
+      const response = await fetch(`${ask.origin()}${path}`, { method, headers });
+      await response.text();
+      cookie = response.headers.get('set-cookie')?.split(';', 1)[0] ?? cookie;
+      tokens.push(response.headers.get('x-debug-token'));
+    }
+    return { tokens, asked: await ask(last, { headers: { cookie } }) };
+  }
+
+  it('is named where the session is read, with its finding', async () => {
+    const { tokens, asked } = await askAll(['POST /basket', 'POST /sign-in', 'GET /basket'], '/basket');
+    expect(await named(ask, asked)).to.deep.equal([`last recorded write: POST /sign-in (${tokens[1]})`]);
+    const page = load(await ask.page(urls.profile(asked.profile.token, 'overview')));
+    expect(page('main').text()).to.contain('session lost').and.contain(`POST /sign-in (${tokens[1]})`);
+  });
+
+  it('is the last one that changed it, and none where this request did', async () => {
+    const { tokens, asked } = await askAll(['POST /sign-in', 'POST /basket', 'GET /basket'], '/basket');
+    expect(await named(ask, asked)).to.deep.equal([`last recorded write: POST /basket (${tokens[1]})`]);
+    const alone = await ask('/basket');
+    expect(await named(ask, alone)).to.deep.equal([]);
   });
 });

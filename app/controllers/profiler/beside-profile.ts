@@ -1,10 +1,11 @@
 /** The part of the overview that no panel recorded: findings with their fix, and the usual figures of its route. */
 import { lastWriters } from '../../panels/shared/last-writer.ts';
+import { SESSION, sessionWriter } from '../../panels/shared/session-writer.ts';
 import { ownRequest } from '../../panels/shared/own-request.ts';
-import { dataOf } from '../../panels/shared/panel-data.ts';
+import { dataOf, type Kept } from '../../panels/shared/panel-data.ts';
 import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/read/finding.ts';
-import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
-import type { BesideProfile, Panel } from '../../profiler/panel.ts';
+import type { EarlierRequest, RuleTexts } from '../../profiler/read/finding-rule.ts';
+import type { BesideProfile, Panel, Writer } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { RoutePercentiles } from '../../profiler/store/route-summary.ts';
 import type { Row } from '../../profiler/read/rows.ts';
@@ -90,11 +91,25 @@ function isOfWork({ name, recorded }: Panel): boolean {
 /** It read what others may have written, is a job that another one added, or its address led nowhere. */
 function mayNameOthers(profile: Profile): boolean {
   const hasRead = dataOf(profile, 'database') !== null || dataOf(profile, 'cache') !== null;
-  return profile.summary === null && (hasRead || profile.kind === 'job' || (profile.status ?? 0) >= 400);
+  const hasSession = dataOf(profile, 'request')?.sessionAndUser?.mark !== undefined;
+  return (
+    profile.summary === null &&
+    (hasRead || hasSession || profile.kind === 'job' || (profile.status ?? 0) >= 400)
+  );
 }
 
 /** Requests whose failures are shown. */
 const MOST_BROKEN = 3;
+
+function writerOf({ startedAt }: Profile, { head, kept }: EarlierRequest<Partial<Kept>>): Writer {
+  const { headersAtMs, sentFrom = null } = kept.request?.response ?? {};
+  return {
+    head,
+    isDeleted: false,
+    beforeMs: startedAt - head.startedAt - (headersAtMs ?? 0),
+    place: sentFrom,
+  };
+}
 
 function writersOf(
   profile: Profile,
@@ -102,7 +117,12 @@ function writersOf(
 ): BesideProfile['writers'] {
   const others = new Map([...before, ...overlapping].map((other) => [other.head.token, other]));
   const written = lastWriters(ownRequest(profile), [...others.values()]);
-  return new Map(Array.from(written, ([at, { request, ...how }]) => [at, { head: request.head, ...how }]));
+  const writers = new Map(
+    Array.from(written, ([at, { request, ...how }]) => [at, { head: request.head, ...how }]),
+  );
+  const ofSession = sessionWriter(ownRequest(profile), before);
+  if (ofSession !== null) writers.set(SESSION, writerOf(profile, ofSession));
+  return writers;
 }
 
 /** Findings about time are left out: they explain no value. */

@@ -70,6 +70,8 @@ const METHODS = new Set([
 const REPLACED =
   /\.(?:json|jsonp|send|sendStatus|end|write|writeHead|setHeader|set|header|append|cookie|redirect|render)$/;
 const REMEMBERED = 5000;
+/** Saves and touches sessions in its own `res.end`, which says nothing of who called that. */
+const SESSION = /[\\/]node_modules[\\/]express-session[\\/]/;
 
 function asSites(_error: unknown, sites: unknown): unknown {
   return sites;
@@ -374,6 +376,8 @@ export function createCallerFinder(
       const kind = kindOf(file);
       if (kind === 'ours' && isLayer(site)) return { own: null, library, helper, isWhole: true };
       if (kind === 'ours' || kind === 'node') continue;
+      if (kind === 'library' && SESSION.test(file) && site.getFunctionName?.()?.endsWith('end') === true)
+        return { own: null, library: library ?? placeOf(site, file, kind), helper: null, isWhole: true };
       if (kind === 'library' && (library !== null || isIn(file, skipped))) continue;
       if (kind === 'library' && isDirect) return { own: null, library, helper, isWhole: true };
       const place = placeOf(site, file, kind);

@@ -23,7 +23,7 @@ import { askedSteps } from './asked.ts';
 import { receivedSteps } from './received.ts';
 import { sentSteps } from './sent.ts';
 import type { Step } from './step.ts';
-import { brokenBeforeRows, originSteps } from './written-by.ts';
+import { brokenBeforeRows, originSteps, sessionSteps } from './written-by.ts';
 
 export interface Exchange {
   sections: Section[];
@@ -57,13 +57,15 @@ function* exchangeOf(
     database: dataOf(profile, 'database'),
   });
   const asked = yield* askedSteps(profile, { beside, compared });
+  const session = beside === undefined ? [] : sessionSteps(profile, beside);
   const sections = [
     section('received', 'Received', [
+      ...session,
       ...originSteps(profile, beside?.before ?? []),
       ...inOrder(receivedSteps(profile, { ran, compared })),
     ]),
     section('asked', 'Steps', asked.steps, { left: asked.left }),
-    section('sent', 'Sent', sentSteps(profile, { ran, compared })),
+    section('sent', 'Sent', sentSteps(profile, { ran, compared, isAsRead: session.length > 0 })),
   ].filter(({ rows }) => rows.length > 0);
   const marks = sections.map(({ rows }) =>
     rows.flatMap(({ text }) => (typeof text === 'string' ? (text.match(NUMBERED_MARK) ?? []) : [])),

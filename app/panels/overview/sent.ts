@@ -84,9 +84,9 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
 }
 
 /** It is saved when the headers are sent: a login has set its user by then. */
-function sessionStep(profile: Profile, headersAtMs: number | null): Step[] {
+function sessionStep(profile: Profile, headersAtMs: number | null, isAsRead: boolean): Step[] {
   const { session, former } = dataOf(profile, 'request')?.sessionAndUser ?? {};
-  if (session === undefined || session === null) return [];
+  if (session === undefined || session === null || isAsRead) return [];
   return [
     {
       label: 'session',
@@ -100,7 +100,7 @@ function sessionStep(profile: Profile, headersAtMs: number | null): Step[] {
 
 export function sentSteps(
   profile: Profile,
-  { ran, compared }: { ran: Ran; compared: readonly ComparedValue[] },
+  { ran, compared, isAsRead }: { ran: Ran; compared: readonly ComparedValue[]; isAsRead: boolean },
 ): Step[] {
   const { response = null, headers = [] } = dataOf(profile, 'request') ?? {};
   const { status } = profile;
@@ -124,7 +124,7 @@ export function sentSteps(
     },
     // Its line is said above.
     ...headersStep(response, headers).map((step) => (step.place === place ? { ...step, place: null } : step)),
-    ...sessionStep(profile, headersAtMs),
+    ...sessionStep(profile, headersAtMs, isAsRead),
     ...bodyStep(response, compared),
   ];
 }

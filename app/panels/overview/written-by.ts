@@ -9,6 +9,7 @@ import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 import { dataOf, type Kept } from '../shared/panel-data.ts';
+import { SESSION } from '../shared/session-writer.ts';
 import { requestText } from '../shared/request-text.ts';
 import { valueLine } from '../../view-helpers/value-line.ts';
 import { lineOf, type Step } from './step.ts';
@@ -36,6 +37,15 @@ export function writtenBy({ writers }: Pick<BesideProfile, 'writers'>): Readonly
       otherField(isDeleted ? 'Deleted by' : 'Last recorded write', head, when),
     ]),
   );
+}
+
+/** The session as it was read, if the request that changed it last is known: this one did not. */
+export function sessionSteps(profile: Profile, { writers }: Pick<BesideProfile, 'writers'>): Step[] {
+  const { session = null } = dataOf(profile, 'request')?.sessionAndUser ?? {};
+  const field = writtenBy({ writers }).get(SESSION);
+  if (session === null || field === undefined) return [];
+  const line = lineOf(valueLine(session, { longest: LONGEST_DATA }));
+  return [{ label: 'session', ...line, fields: [field], href: '?panel=request' }];
 }
 
 /** What a finding of such a request says is often why this one got what it did. */
