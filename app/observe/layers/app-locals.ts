@@ -3,7 +3,7 @@
  * the next. Looked at whenever a layer starts or ends; while requests overlap, nobody knows which of them changed a value.
  */
 import { types } from 'node:util';
-import type { Context } from '../../profiler/record/context.ts';
+import { type Context, createSlot } from '../../profiler/record/context.ts';
 import type { Json } from '../../profiler/json.ts';
 import { defaultPlainLimits, toPlain } from '../../profiler/record/plain.ts';
 import { field, isObject } from '../../profiler/record/safe-read.ts';
@@ -41,7 +41,8 @@ function localsOf(context: Context): object | null {
 
 export function observeAppLocals(): { onRequest(context: Context): void; onFinish(context: Context): void } {
   const known = new WeakMap<object, Known>();
-  const running = new Map<Context, object>();
+  const seen = createSlot<object | undefined>('locals of the application');
+  let running = 0;
 
   function look(locals: object, context: Context | null): Known {
     const before = known.get(locals);
@@ -71,19 +72,21 @@ export function observeAppLocals(): { onRequest(context: Context): void; onFinis
       const locals = localsOf(context);
       if (locals === null || context.kind !== 'request') return;
       look(locals, null);
-      running.set(context, locals);
+      seen.set(context, locals);
+      running++;
       const { onLayerChange } = context;
       const lookAgain = (of: Context): void => {
         onLayerChange?.(of);
-        look(locals, running.size === 1 ? of : null);
+        look(locals, running === 1 ? of : null);
       };
       context.onLayerChange = lookAgain;
     },
     onFinish(context) {
-      const locals = running.get(context);
+      const locals = seen.get(context);
       if (locals === undefined) return;
-      const { put } = look(locals, running.size === 1 ? context : null);
-      running.delete(context);
+      const { put } = look(locals, running === 1 ? context : null);
+      seen.set(context, undefined);
+      running--;
       for (const [name, fact] of put) context.add('appLocal', { name, ...fact });
     },
   };

@@ -60,7 +60,7 @@ export interface SegmentIndex {
   segments(): Iterable<Segment>;
 }
 
-const MOST_OWN = 2000;
+const MOST_OWN = 100;
 /** Milliseconds after which what other processes have written is read again. */
 const FRESH_MS = 150;
 /** A segment that was not touched for so long is of a process that has ended. */
@@ -164,6 +164,8 @@ export function createSegmentIndex(options: {
       if (byToken.size <= MOST_OWN) break;
       if (typeof text !== 'string') byToken.delete(token);
     }
+    // Leaves the tables behind that V8 would link to all later ones (open-list.ts).
+    byToken = new Map(byToken);
     most = Math.max(MOST_OWN, byToken.size);
     early.clear();
     sorted = null;

@@ -27,7 +27,8 @@ import type { Segment, SegmentIndex } from './segment-index.ts';
 interface Waiting {
   kind: SegmentKind;
   entry: Entry;
-  text: string | null;
+  /** Bytes, because strings that wait would be moved by the garbage collector. */
+  text: Buffer | null;
   size: number;
   settled: StoreItem['settled'];
 }
@@ -87,11 +88,11 @@ export function createSegmentWriter(options: {
   const { disk, index, header, isFrozenBetween, onHeartbeat, onFull, warn } = options;
   const open = new Map<SegmentKind, OpenSegment>();
   let waiting: Waiting[] = [];
-  const byToken = new Map<string, Waiting>();
+  let byToken = new Map<string, Waiting>();
   let pendingBytes = 0;
   /** What is being written, and of it what the disk may have. */
   let working = new Map<SegmentKind, Waiting[]>();
-  const inFlight = new Map<SegmentKind, Batch>();
+  let inFlight = new Map<SegmentKind, Batch>();
   let active: Promise<void> | null = null;
   let activeSince = 0;
   let timer: NodeJS.Timeout | null = null;
@@ -178,13 +179,12 @@ export function createSegmentWriter(options: {
     const lines: Buffer[] = [];
     let from = one.textsSize;
     for (const { entry, text } of items) {
-      if (text !== null && text !== '' && 'sum' in entry) {
-        const bytes = Buffer.from(text);
+      if (text !== null && text.length > 0 && 'sum' in entry) {
         entry.from = from;
-        entry.size = bytes.length;
-        entry.sum = checksum(bytes);
+        entry.size = text.length;
+        entry.sum = checksum(text);
         from += entry.size;
-        texts.push(bytes);
+        texts.push(text);
       }
       lines.push(Buffer.from(entryLine(entry)));
     }
@@ -219,6 +219,9 @@ export function createSegmentWriter(options: {
       if (others === undefined) byKind.set(item.kind, [item]);
       else others.push(item);
     }
+    // Leaves the tables behind that V8 would link to all later ones (open-list.ts).
+    byToken = new Map(byToken);
+    inFlight = new Map();
     return byKind;
   }
 
@@ -415,13 +418,14 @@ export function createSegmentWriter(options: {
     },
     now,
     add({ row, text, settled }, kind = kindOfRow(row), at = now()) {
-      row.bytes = Buffer.byteLength(text);
+      const bytes = Buffer.from(text);
+      row.bytes = bytes.length;
       const entry: Entry = { type: 'record', at, row, from: 0, size: 0, sum: 0 };
       if (closed) {
         settled?.('shut down');
         return;
       }
-      const item: Waiting = { kind, entry, text, size: row.bytes + ENTRY_BYTES, settled };
+      const item: Waiting = { kind, entry, text: bytes, size: row.bytes + ENTRY_BYTES, settled };
       index.add(nowhere[kind], entry, text);
       const before = byToken.get(row.token);
       byToken.set(row.token, item);
@@ -441,7 +445,8 @@ export function createSegmentWriter(options: {
     put(entry, kind, text) {
       if (closed) return;
       index.add(nowhere[kind], entry, text);
-      push({ kind, entry, text: text ?? null, size: (text?.length ?? 0) + ENTRY_BYTES, settled: undefined });
+      const bytes = text === undefined ? null : Buffer.from(text);
+      push({ kind, entry, text: bytes, size: (bytes?.length ?? 0) + ENTRY_BYTES, settled: undefined });
     },
     flush,
     rotate: () =>

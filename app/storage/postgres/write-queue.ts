@@ -57,7 +57,7 @@ function isBadValue(error: unknown): boolean {
 
 export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   const { write, probe, onUnavailable, onAvailable, maxBytes = MAX_BYTES } = options;
-  const entries = new Map<string, Entry>();
+  let entries = new Map<string, Entry>();
   let pendingBytes = 0;
   const handed = new Map<string, StoreItem>();
   let handedBytes = 0;
@@ -203,6 +203,8 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
     try {
       const batch = nextBatch();
       await (batch.length === 0 ? probe() : writeBatch(batch));
+      // Leaves the tables behind that V8 would link to all later ones (open-list.ts).
+      entries = new Map(entries);
       hasWorked();
     } catch (error) {
       hasFailed(error);
