@@ -1,7 +1,7 @@
 /** Jobs that a queue does not take, or that are added within a transaction. */
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { seenTimes } from '../panels/shared/overlap.ts';
-import { receivedBy } from '../panels/shared/received.ts';
+import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
@@ -70,17 +70,38 @@ function formerOf(job: Job, ownBefore: readonly Job[], earlier: readonly OtherRe
   return jobs.find(({ job: one }) => isKept(one) && one.id === job.id && one.queue === job.queue);
 }
 
-const jobIgnored: Rule<Needs<'jobs'>> = {
+/** What it would do is not done yet: it wrote rows before it added the job, for other values than whoever added the one that is done. */
+function isNews(
+  { request, database }: Partial<Kept>,
+  job: Job,
+  former: Former | undefined,
+  earlier: readonly OtherRequest[],
+): boolean {
+  const by = earlier.find(({ head }) => head.token === former?.request?.token)?.kept.request;
+  const hasWritten =
+    database !== undefined &&
+    readsOf(database).some((one) => isWrite(one) && one.query.rows !== 0 && endOf(one.query) <= job.startMs);
+  const values = (of: Kept['request'] | undefined): string =>
+    of === undefined ? '' : JSON.stringify(receivedFields(of));
+  return hasWritten && former?.request !== null && values(request) !== values(by);
+}
+
+const jobIgnored: Rule<Needs<'jobs', 'request' | 'database'>> = {
   name: 'job-ignored',
   needs: ['jobs'],
   labels: ['job ignored'],
-  why: 'The job has an id that the application chose (`jobId`), and a job with that id was added to the queue before. BullMQ adds none while one of that id is stored; without `removeOnComplete: true`, done jobs are.',
+  why: 'The job has an id that the application chose (`jobId`), and a job with that id was added to the queue before, or was done in this process. BullMQ adds none while one of that id is stored; without `removeOnComplete: true`, done jobs are.',
   fix: 'Give each job an id of its own, such as that of the row that it is about. If the id is meant to drop repetitions, remove done jobs (`removeOnComplete: true`).',
   compares: ({ jobs: { items } }) => items.some(isKept),
-  find({ jobs: { items } }, _head, { earlier }) {
+  find({ jobs: { items }, ...kept }, _head, { earlier }) {
     return items.flatMap((job, index): FindingDraft[] => {
       if (!isKept(job)) return [];
       const former = formerOf(job, items.slice(0, index), earlier);
+      const doneIn = job.ownId?.doneIn;
+      if (doneIn !== undefined && isNews(kept, job, former, earlier)) {
+        const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of one that is done (${doneIn}) and still stored: BullMQ ignored it, so nothing ran for what this request had written`;
+        return [{ anchor: `j${index + 1}`, place: job.caller, broke: 'unseen', severity: 'bad', sentence }];
+      }
       if (former === undefined) return [];
       const who =
         former.request === null

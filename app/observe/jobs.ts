@@ -5,10 +5,16 @@
 import type { Context } from '../profiler/record/context.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/record/plain.ts';
-import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
+import {
+  type BullJob,
+  bullmqChannels,
+  type JobProcessed,
+  type JobsAdded,
+  jobsRemoved,
+} from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
-import { closing, subscribeToCalls, type WorkParts } from './subscribe.ts';
+import { closing, subscribeTo, subscribeToCalls, type WorkParts } from './subscribe.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export interface JobFact {
@@ -16,7 +22,10 @@ export interface JobFact {
   name: string;
   id: string | null;
   /** The application chose the id. Then a job of that id that is still stored makes BullMQ ignore the new one. */
-  ownId?: { isRemovedLater: boolean };
+  ownId?: {
+    isRemovedLater: boolean;
+    /** The job that had it was done, and is stored: its token. */ doneIn?: string;
+  };
   data: Json;
   delayMs: number | null;
   startMs: number;
@@ -77,9 +86,11 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
   close(): void;
 } {
   const calls = createCallRecorder({ tracker, findCaller, fact: 'job', library: 'bullmq' });
-  const adding = new WeakMap<JobsAdded, readonly object[]>();
+  const adding = new WeakMap<JobsAdded, readonly { doneIn: string | undefined }[]>();
   const running = new WeakMap<JobProcessed, { context: Context; fact: JobRunFact | null }>();
   const addedBy = new Map<string, string>();
+  /** Completed and still stored -> the token of the job. */
+  const done = new Map<string, string>();
 
   function remember(key: string, token: string): void {
     addedBy.set(key, token);
@@ -89,7 +100,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
   function add(message: JobsAdded): void {
     let caller: string | null = null;
     const keys = message.jobs.map(({ name, data, opts }) => {
-      const key = {};
+      const key = { doneIn: done.get(`${message.key}:${textOf(opts?.jobId)}`) };
       calls.begin(key, (find) => ({
         queue: truncateText(message.queue, NAME_LENGTH),
         name: textOf(name),
@@ -111,7 +122,10 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
         fact.id = idOf(jobs[index]);
         const { removeOnComplete = false } = (jobs[index] as BullJob | undefined)?.opts ?? {};
         if (typeof message.jobs[index]?.opts?.jobId === 'string')
-          fact.ownId = { isRemovedLater: isRemovedSoon(removeOnComplete) };
+          fact.ownId = {
+            isRemovedLater: isRemovedSoon(removeOnComplete),
+            ...(key.doneIn === undefined ? {} : { doneIn: key.doneIn }),
+          };
         if (fact.id !== null) remember(`${message.key}:${fact.id}`, token);
       });
   }
@@ -127,6 +141,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
       running.set(message, { context, fact: null });
       return null;
     }
+    done.delete(`${key}:${id}`);
     const addedAt = numberOf(job.timestamp);
     const delayMs = numberOf(job.opts?.delay) ?? 0;
     const attempt = (numberOf(job.attemptsMade) ?? 0) + 1;
@@ -160,9 +175,19 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
       if (message.error === undefined) fact.result = toPlain(message.result ?? null, DATA);
     }
     recorder.finish(context);
+    const rule = message.removeOnComplete ?? message.job.opts?.removeOnComplete;
+    if (message.error === undefined && !isRemovedSoon(rule)) {
+      done.set(`${message.key}:${idOf(message.job)}`, context.token);
+      dropOldest(done, MOST_ADDED);
+    }
+  }
+
+  function removed(queue: unknown): void {
+    for (const key of done.keys()) if (key.startsWith(`${String(queue)}:`)) done.delete(key);
   }
 
   return closing([
+    subscribeTo(jobsRemoved, removed),
     subscribeToCalls<JobsAdded>(bullmqChannels.add, { start: add, asyncStart: added }),
     tracker.follow(bullmqChannels.process.start, (message) => open(message as JobProcessed)),
     subscribeToCalls<JobProcessed>(bullmqChannels.process, { asyncStart: processed }),

@@ -1,8 +1,10 @@
 import * as bullmq from 'bullmq';
 import { expect } from 'chai';
 import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
+import { jobRules } from '../../app/findings/jobs.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 import { withRedis } from '../support/redis.ts';
 
 describe('finding job-ignored', () => {
@@ -51,7 +53,7 @@ describe('finding job-ignored', () => {
       `The job mails/invoice has the id by-customer-7 of one that POST /:kind/:id (${first.profile.token}) had added, but other data (invoice ${made}, not ${made - 1}): BullMQ ignores it while that one is stored, waiting or done`,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
-    expect(finding?.place).to.match(/job-ignored\.test\.ts:25$/);
+    expect(finding?.place).to.match(/job-ignored\.test\.ts:27$/);
     expect(await ask.page(urls.profileMarkdown(profile.token))).to.contain('own id by-customer-7');
   });
 
@@ -74,5 +76,50 @@ describe('finding job-ignored', () => {
       await post(`/${kind}/7`);
       expect((await post(`/${kind}/7`)).of('job-ignored'), kind).to.deep.equal([]);
     }
+  });
+});
+
+describe('finding job-ignored, of one whose work is done', () => {
+  const write = { sql: 'insert into charges (cents) values ($1)', bindings: { cents: 5 } };
+  const of = ({
+    doneIn = 'a341ba',
+    query = write,
+    body = { cents: 5 },
+  }: { doneIn?: string; query?: AskedQuery; body?: { cents: number } } = {}) => {
+    const rule = jobRules.find(({ name }) => name === 'job-ignored');
+    const kept = (cents: { cents: number }, done = '') => ({
+      request: keptRequest({ body: cents }),
+      database: keptQueries(query),
+      jobs: {
+        items: [
+          {
+            queue: 'totals', name: 'build', id: 't-1', data: {}, error: null, startMs: 5, durationMs: 1, caller: 'src/queue.ts:14',
+            ownId: { isRemovedLater: false, ...(done === '' ? {} : { doneIn: done }) },
+          },
+        ],
+      },
+    }); // prettier-ignore
+    const earlier = [
+      { head: { token: 'b00001', method: 'POST', url: '/charges' }, kept: kept({ cents: 4 }) },
+    ];
+    return rule?.find(kept(body, doneIn), {} as never, { earlier } as never) ?? [];
+  };
+
+  it('is a failure if the request wrote something new for it', () => {
+    expect(of()[0]).to.include({
+      severity: 'bad',
+      broke: 'unseen',
+      place: 'src/queue.ts:14',
+      sentence:
+        'The job totals/build has the id t-1 of one that is done (a341ba) and still stored: BullMQ ignored it, so nothing ran for what this request had written',
+    });
+  });
+
+  it('is none if the same came again, nothing was written, or it still waits', () => {
+    const severities = (...given: Parameters<typeof of>) => of(...given).map(({ severity }) => severity);
+    expect(severities({ body: { cents: 4 } }), 'delivered again').to.deep.equal(['info']);
+    expect(severities({ query: { sql: 'select 1 from charges' } }), 'only read').to.deep.equal(['info']);
+    expect(severities({ query: { ...write, rows: 0 } }), 'added no row').to.deep.equal(['info']);
+    expect(severities({ doneIn: '' }), 'not done').to.deep.equal(['info']);
   });
 });

@@ -35,6 +35,10 @@ for (const [version, library] of [
         await queue.add('fail', {});
         res.send('done');
       });
+      app.get('/own-id', async (_req, res) => {
+        await queue.add('confirm', {}, { jobId: 'own' });
+        res.send('done');
+      });
       app.get('/bulk', async (_req, res) => {
         await queue.addBulk(
           [1, 2, 3].map((order) => ({ name: 'later', data: { order }, opts: { delay: 1e6 } })),
@@ -66,6 +70,16 @@ for (const [version, library] of [
       await queue?.obliterate({ force: true });
       await queue?.close();
       undo?.();
+    });
+
+    it('know that a job of their own id is done, until it is removed', async () => {
+      const doneIn = async () =>
+        ((await ask('/own-id')).profile.panels.jobs?.data as JobsData).items[0]?.ownId?.doneIn;
+      const first = await ask('/own-id');
+      const { token } = await jobOf(first.profile.token);
+      expect(await doneIn()).to.equal(token);
+      await (await queue.getJob('own'))?.remove();
+      expect(await doneIn(), 'added anew').to.equal(undefined);
     });
 
     /** The stored profile of the job that a request added. */

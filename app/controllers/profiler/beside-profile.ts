@@ -131,7 +131,12 @@ async function readBroken(
   { parent }: Profile,
   { writers, before }: Pick<BesideProfile, 'writers' | 'before'>,
 ): Promise<BesideProfile['brokenBefore']> {
+  const wrote = new Set(Array.from(writers.values(), ({ head }) => head.token));
+  const ignored = (before as readonly EarlierRequest<Partial<Kept>>[]).filter(({ kept }) =>
+    kept.jobs?.items.some(({ ownId }) => wrote.has(ownId?.doneIn ?? '')),
+  );
   const heads = [
+    ...ignored.map(({ head }) => head),
     ...Array.from(writers.values(), ({ head }) => head),
     ...before.flatMap(({ head }) => (head.token === parent ? [head] : [])),
   ];

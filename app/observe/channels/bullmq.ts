@@ -1,5 +1,5 @@
 /** bullmq 5 and later -> `express-hindsight:bullmq:add` (Queue) and `express-hindsight:bullmq:process` (Worker). */
-import { tracingChannel } from 'node:diagnostics_channel';
+import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls, type Traced } from './trace.ts';
 import { allOf, wrapCalls } from './wrap-method.ts';
@@ -16,7 +16,7 @@ export interface BullJob {
 
 interface BullQueue {
   name?: unknown;
-  opts?: { prefix?: unknown };
+  opts?: { prefix?: unknown; removeOnComplete?: unknown };
 }
 
 /** The result is the job, or the list of jobs. */
@@ -30,7 +30,12 @@ export interface JobProcessed extends Traced {
   queue: string;
   key: string;
   job: BullJob;
+  /** Of the worker: it goes before that of the job. */
+  removeOnComplete: unknown;
 }
+
+/** Jobs of a queue were removed: `bull:mails`. */
+export const jobsRemoved = channel('express-hindsight:bullmq:removed');
 
 export const bullmqChannels = {
   add: tracingChannel('express-hindsight:bullmq:add'),
@@ -38,6 +43,7 @@ export const bullmqChannels = {
 };
 
 interface Exports {
+  Job?: { prototype?: object };
   Queue?: { prototype?: object };
   Worker?: { prototype?: object };
 }
@@ -52,9 +58,19 @@ function nameOf(given: object): { queue: string; key: string } {
 export const bullmqPatch: LibraryPatch = {
   name: 'bullmq',
   patch(exports) {
-    const { Queue, Worker } = exports as Exports;
+    const { Job, Queue, Worker } = exports as Exports;
     const { add, process } = bullmqChannels;
     return allOf(
+      ...['remove', 'clean', 'obliterate'].map((name) =>
+        wrapCalls(Queue?.prototype, name, (call, queue) => {
+          jobsRemoved.publish(nameOf(queue).key);
+          return call();
+        }),
+      ),
+      wrapCalls(Job?.prototype, 'remove', (call, job) => {
+        jobsRemoved.publish((job as { queueQualifiedName?: unknown }).queueQualifiedName);
+        return call();
+      }),
       publishCalls(Queue?.prototype, 'add', add, (queue, [name, data, opts]): JobsAdded => ({
         ...nameOf(queue),
         jobs: [{ name, data, opts: opts ?? {} }],
@@ -65,7 +81,11 @@ export const bullmqPatch: LibraryPatch = {
       })),
       wrapCalls(Worker?.prototype, 'callProcessJob', (call, worker, [job]) => {
         if (!process.start.hasSubscribers) return call();
-        const message: JobProcessed = { ...nameOf(worker), job: job as BullJob };
+        const message: JobProcessed = {
+          ...nameOf(worker),
+          job: job as BullJob,
+          removeOnComplete: (worker as BullQueue).opts?.removeOnComplete,
+        };
         // Node's own, which runs the processor in the stores that are bound to `start`.
         return process.tracePromise(async () => await call(), message);
       }),
