@@ -159,7 +159,7 @@ export function createSegmentIndex(options: {
   }
 
   function dropOld(): void {
-    if (isWhole || byToken.size <= most * 1.1) return;
+    if (isWhole || byToken.size <= most * 2) return;
     for (const [token, { text }] of byToken) {
       if (byToken.size <= MOST_OWN) break;
       if (typeof text !== 'string') byToken.delete(token);
