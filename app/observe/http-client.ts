@@ -66,6 +66,9 @@ interface UndiciRequest {
   path?: unknown;
   method?: unknown;
   headers?: unknown;
+  upgrade?: unknown;
+  onUpgrade?: unknown;
+  onRequestUpgrade?: unknown;
 }
 
 interface UndiciChunk {
@@ -230,6 +233,14 @@ export function observeHttpClient({
     fact.link = rawHeader(fact.responseHeaders, 'x-debug-token-link');
   }
 
+  /** The connection has another owner after the headers of the response. */
+  function handedOver(request: object, status: number | null, headers: readonly unknown[]): void {
+    const entry = calls.running(request);
+    if (entry === undefined) return;
+    answered(entry, status, headers);
+    calls.end(request);
+  }
+
   function endFailed(request: object, error: unknown): void {
     calls.end(request, error, (fact) => {
       fact.error = abortText(error) ?? fact.error;
@@ -296,7 +307,11 @@ export function observeHttpClient({
       url: truncateText(`${text(origin)}${text(path)}`, 8192),
       requestHeaders: undiciHeaders(headers),
     });
-    if (call !== undefined && bodyBytes > 0) bodies.tapUndici(request, call);
+    if (call === undefined) return;
+    if (bodyBytes > 0) bodies.tapUndici(request, call);
+    onUpgrade(request, (status, received) => {
+      handedOver(request, status, received);
+    });
   });
   later('undici:request:bodySent', ({ fact }, { request }: { request: UndiciRequest }) => {
     // undici adds its own headers after the request was created.
@@ -361,6 +376,12 @@ export function observeHttpClient({
     const socket: Socket | null = request.socket;
     if (socket !== null) tellConnection(request, socket, entry);
     else request.once('socket', (given) => tellConnection(request, given, entry));
+    // A listener for `upgrade` or `connect` would take the connection; `close` follows at once.
+    if (asksForConnection(request))
+      request.once('close', () => {
+        const { res } = request as { res?: (IncomingMessage & { upgrade?: boolean }) | null };
+        if (res?.upgrade === true) handedOver(request, res.statusCode ?? null, res.rawHeaders);
+      });
   });
   on(
     'http.client.response.finish',
@@ -434,6 +455,25 @@ export function observeHttpClient({
   return closing(undo);
 }
 
+/** undici 6 and 7 publish the response to an upgrade in their last releases only, undici 8 does not. */
+function onUpgrade(request: UndiciRequest, note: (status: number, headers: unknown[]) => void): void {
+  if (request.method !== 'CONNECT' && typeof request.upgrade !== 'string') return;
+  const name = typeof request.onUpgrade === 'function' ? 'onUpgrade' : 'onRequestUpgrade';
+  const original = request[name];
+  if (typeof original !== 'function') return;
+  const noting = function (this: unknown, ...args: unknown[]): unknown {
+    const [status, headers] = args;
+    if (typeof status === 'number') note(status, Array.isArray(headers) ? headers : []);
+    return Reflect.apply(original, this, args);
+  };
+  request[name] = noting;
+}
+
+/** For a WebSocket or a tunnel. */
+function asksForConnection(request: ClientRequest): boolean {
+  return request.method === 'CONNECT' || request.hasHeader('upgrade');
+}
+
 /** By default agents open as many sockets as they are asked for. */
 function isLimited({ maxSockets, maxTotalSockets }: Agent): boolean {
   return maxSockets !== Infinity || maxTotalSockets !== Infinity;
@@ -450,8 +490,9 @@ function http2Headers(headers: Http2Headers): string[] {
   );
 }
 
-/** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy. */
+/** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy, and a tunnel has that of its other end. */
 function isHostForwarded(request: ClientRequest): boolean {
+  if (request.method === 'CONNECT') return true;
   return request.getRawHeaderNames().includes('host') && request.getHeader('host') !== request.host;
 }
 
@@ -464,7 +505,8 @@ function hostPort(request: ClientRequest): number | undefined {
 
 function urlOf({ protocol, host, path }: ClientRequest, port: number | undefined): string {
   const isDefault = port === undefined || port === (protocol === 'https:' ? 443 : 80);
-  return truncateText(`${protocol}//${host}${isDefault ? '' : `:${port}`}${path}`, 8192);
+  const target = path.startsWith('/') ? path : `/${path}`;
+  return truncateText(`${protocol}//${host}${isDefault ? '' : `:${port}`}${target}`, 8192);
 }
 
 /** null: it is no address. */

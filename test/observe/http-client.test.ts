@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import {
@@ -9,7 +10,7 @@ import {
   type Server,
 } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type ClientHttp2Session, connect, constants, createServer as createHttp2Server } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -101,6 +102,54 @@ describe('outgoing calls as they are observed', () => {
     expect(call?.durationMs).to.be.at.least(9);
     expect(call?.headersMs).to.be.lessThan(call?.durationMs ?? 0);
     expect(call?.caller).to.match(HERE);
+  });
+
+  it('ends a call with the response that hands its connection over: a WebSocket, or a tunnel', async () => {
+    const context = newContext();
+    const peers = createServer();
+    peers.on('upgrade', ({ headers }, socket) => {
+      const hash = createHash('sha1').update(
+        `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`,
+      );
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${hash.digest('base64')}\r\n\r\n`,
+      );
+    });
+    peers.on('connect', (_req, socket) => socket.write('HTTP/1.1 200 OK\r\nX-Proxy: a\r\n\r\n'));
+    const { port } = (peers.listen(0, '127.0.0.1'),
+    await once(peers, 'listening'),
+    peers.address()) as AddressInfo;
+    const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'a' };
+    const sockets: Socket[] = [];
+    const taken = async (request: ClientRequest, event: string): Promise<void> => {
+      request.end();
+      const [, socket] = (await once(request, event)) as [IncomingMessage, Socket];
+      sockets.push(socket);
+    };
+    await tracker.run(context, async () => {
+      await taken(httpRequest({ port, host: '127.0.0.1', path: '/chat', headers }), 'upgrade');
+      await taken(httpRequest({ port, host: '127.0.0.1', method: 'CONNECT', path: 'a.test:443' }), 'connect');
+      const unheard = httpRequest({ port, host: '127.0.0.1', path: '/unheard', headers }).end();
+      await once(unheard, 'close');
+      // Node.js 22 and later.
+      if (typeof WebSocket === 'function') await once(new WebSocket(`ws://127.0.0.1:${port}/news`), 'open');
+    });
+    await sleep(5);
+    const calls = context.all('call');
+    expect(
+      calls.map(({ url, status }) => `${status} ${url.replace(`http://127.0.0.1:${port}`, '')}`),
+    ).to.deep.equal([
+      '101 /chat',
+      '200 /a.test:443',
+      '101 /unheard',
+      ...(calls.length > 3 ? ['101 /news'] : []),
+    ]);
+    for (const { durationMs, error } of calls)
+      expect([durationMs === null, error]).to.deep.equal([false, null]);
+    expect(calls.length).to.equal(typeof WebSocket === 'function' ? 4 : 3);
+    for (const socket of sockets) socket.destroy();
+    peers.closeAllConnections();
+    peers.close();
   });
 
   it('records no call of an exporter that measures the application', async () => {
