@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
@@ -18,7 +18,7 @@ import { clientOf } from './shared/http.ts';
 import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
-import { count, excerpt, listOf } from './shared/wording.ts';
+import { count, excerpt, listOf, requestText } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'routing', 'database' | 'http_client' | 'cache' | 'jobs'>;
 
@@ -43,6 +43,8 @@ interface List {
 /** Fewer entries are in reverse order by chance. */
 const FEWEST = 3;
 const MOST_DEEP = 4;
+const MOST_READS = 5;
+const MOST_LEAVES = 200;
 
 function listsIn(value: Json, name: string, depth = 0): List[] {
   if (depth > MOST_DEEP) return [];
@@ -463,9 +465,108 @@ const valueOfAnotherRequest: Rule<Held> = {
   },
 };
 
+/** All rows of a few reads; null: it wrote, asked something else, or not all of them were recorded. */
+function wholeReads({ database, http_client: client, cache, jobs }: Partial<Kept>): string | null {
+  const asked = (client?.calls.length ?? 0) + (cache?.items.length ?? 0) + (jobs?.items.length ?? 0);
+  if (database === undefined || database.queries.length === 0 || asked > 0) return null;
+  const { queries } = database;
+  const isWhole = queries.every(
+    (query) =>
+      query.error === null &&
+      kindOf(database, query) === 'read' &&
+      query.rows === foundRows(query).length &&
+      !query.bindings.some(({ value }) => isMasked(JSON.stringify(value) ?? '')),
+  );
+  return queries.length > MOST_READS || !isWhole
+    ? null
+    : JSON.stringify(queries.map((query) => [sqlOf(database, query), query.bindings, foundRows(query)]));
+}
+
+function sentLeaves({ response }: KeptRequest): Map<string, Leaf> {
+  const json = /\bjson\b/i.test(response?.contentType ?? '')
+    ? parseBeginning(response?.text ?? '')
+    : undefined;
+  const leaves = json?.isWhole === true ? leavesOf(json.value, MOST_LEAVES) : [];
+  return new Map(leaves.map((leaf) => [leaf.path, leaf]));
+}
+
+function isAmong(leaves: readonly Pick<Leaf, 'name' | 'value'>[], { name, value }: Leaf): boolean {
+  return leaves.some((one) => one.value === value && sameName(one.name) === sameName(name));
+}
+
+function rowLeaves({ database }: Partial<Kept>): Leaf[] {
+  return leavesOf((database?.queries ?? []).flatMap((query) => foundRows(query)));
+}
+
+/** Of one thing by its id, with values that no row has. */
+function hasOthersThanRows(kept: Given, head: ProfileHead): boolean {
+  if (!isFoundByGet(head) || kept.request.routeParams.length === 0 || wholeReads(kept) === null) return false;
+  const rows = rowLeaves(kept);
+  return Array.from(sentLeaves(kept.request).values()).some((leaf) => !isAmong(rows, leaf));
+}
+
+/** Another id of the same path: the response has the same value in the same place, and it came from its row or its body. */
+function isHeldFrom({ kept }: OtherRequest, params: string, changed: readonly Leaf[]): boolean {
+  const { request } = kept;
+  if (request === undefined || JSON.stringify(request.routeParams) === params) return false;
+  const sent = sentLeaves(request);
+  const brought = [
+    ...receivedFields(request).filter(({ from }) => from === 'body' || from === 'form'),
+    ...rowLeaves(kept),
+  ];
+  return (
+    changed.every(({ path, value }) => sent.get(path)?.value === value) &&
+    changed.some((leaf) => isAmong(brought, leaf))
+  );
+}
+
+const heldInProcess: Rule<Given> = {
+  name: 'held-in-process',
+  needs: ['request', 'routing'],
+  labels: ['held in the process'],
+  why: 'The response to the same request of the same client changed, although every row it read is the same. Each value that changed is now as a request in between had it for another id, which had read or received it.',
+  fix: 'Copy deeply before you change: `merge({}, defaults, own)` or `structuredClone(defaults)`. A spread copies the first level only: nested objects stay those of the module, which all requests then share and change.',
+  compares: hasOthersThanRows,
+  relates: hasOthersThanRows,
+  find(kept, head, { earlier, siblings }) {
+    const { request } = kept;
+    const reads = wholeReads(kept);
+    if (reads === null || !hasOthersThanRows(kept, head)) return [];
+    const now = sentLeaves(request);
+    const changesSince = ({ head: past, kept: { request: other, ...more } }: OtherRequest): Leaf[] => {
+      const isAlike = past.process === head.process && past.url === head.url && past.status === head.status;
+      if (!isAlike || other === undefined || clientOf(other) !== clientOf(request)) return [];
+      const then = sentLeaves(other);
+      const areSamePlaces = then.size === now.size && Array.from(now.keys()).every((path) => then.has(path));
+      return areSamePlaces && wholeReads(more) === reads
+        ? Array.from(now.values()).filter(({ path, value }) => then.get(path)?.value !== value)
+        : [];
+    };
+    const before = earlier.find((one) => changesSince(one).length > 0);
+    if (before === undefined) return [];
+    const changed = changesSince(before);
+    const params = JSON.stringify(request.routeParams);
+    const between = [...earlier, ...siblings]
+      .filter(({ head: other }) => other.process === head.process && other.startedAt > before.head.startedAt)
+      .toSorted((a, b) => a.head.startedAt - b.head.startedAt);
+    const by = between.find((one) => one.head.route === head.route && isHeldFrom(one, params, changed));
+    const isMeant = between.some(
+      (one) =>
+        mayWrite(one) &&
+        request.routeParams.some(({ value }) => receivedBy(one.head, one.kept).has(textOf(value) ?? '')),
+    );
+    if (by === undefined || isMeant) return [];
+    const names = listOf(changed.map(({ path }) => path));
+    const sentence = `${names} changed since the same request before (${before.head.token}), and no row that it reads did: the values are those of ${requestText(by.head)}, for another ${listOf(request.routeParams.map(({ name }) => name))}. The process holds them`;
+    const place = by.kept.request?.response?.sentFrom ?? kept.routing.route?.source;
+    return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+  },
+};
+
 export const memoryRules: readonly Rule[] = [
   valueOfAnotherRequest,
   orderChanged,
   answerOfAnotherPath,
   filterLeft,
+  heldInProcess,
 ];

@@ -1,7 +1,7 @@
 /** Lists and answers that the process holds between requests. */
 import { expect } from 'chai';
-import { type RequestHandler, Router } from 'express';
-import { withFindingsApp } from '../support/findings-app.ts';
+import { json, type RequestHandler, Router } from 'express';
+import { withFindingsApp, withFindingsDatabase } from '../support/findings-app.ts';
 
 const NAMES = ['Anja Roth', 'Bilal Khan', 'Chloe Petit', 'Dario Conti'];
 
@@ -116,5 +116,71 @@ describe('finding answer-of-another-path', () => {
   it('ignores whole addresses, repetitions, and one resource at two paths', async () => {
     for (const path of ['/rooms', '/desks', '/desks', '/people?q=b', '/people?q=b', '/v2/people?q=b'])
       expect((await ask(path)).of('answer-of-another-path'), path).to.deep.equal([]);
+  });
+});
+
+describe('finding held-in-process', () => {
+  const fresh = () => ({ channels: { email: true, sms: false }, quiet: { from: '22:00' } });
+  let defaults = fresh();
+  interface Own {
+    channels?: object;
+    quiet?: object;
+  }
+  const ask = withFindingsDatabase(
+    async (knex) => {
+      await knex.raw('create table people (id int primary key, name text, settings jsonb)');
+      await knex('people').insert([
+        { id: 1, name: 'Greta', settings: { channels: { sms: true } } },
+        { id: 2, name: 'Hugo', settings: {} },
+      ]);
+    },
+    (app, knex) => {
+      app.use(json());
+      app.get('/copies/:id', async ({ params: { id } }, res) => {
+        const row = await knex('people').where({ id }).first<{ settings: Own }>();
+        res.json({ ...structuredClone(defaults), ...row.settings });
+      });
+      app.all('/settings/:id', async ({ params: { id }, method, body }, res) => {
+        const row = await knex('people').where({ id }).first<{ settings: Own }>();
+        const own = method === 'GET' ? row.settings : (body as Own);
+        if (method === 'PATCH') await knex('people').where({ id }).update({ settings: own });
+        Object.assign(defaults.channels, own.channels);
+        Object.assign(defaults.quiet, own.quiet);
+        res.json({ settings: defaults });
+      });
+    },
+  );
+  const patch = (path: string, body: Own) =>
+    ask(path, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  beforeEach(() => {
+    defaults = fresh();
+  });
+
+  it('names the request for another id whose values were kept', async () => {
+    const first = await ask('/settings/2');
+    const { profile } = await patch('/settings/1', { channels: { email: false } });
+    const [finding] = (await ask('/settings/2')).of('held-in-process');
+    expect(finding?.sentence).to.equal(
+      `settings.channels.email changed since the same request before (${first.profile.token}), and no row that it reads did: the values are those of PATCH /settings/:id (${profile.token}), for another id. The process holds them`,
+    );
+    expect(finding).to.include({ severity: 'bad', broke: 'response', anchor: 'response' });
+    expect(finding?.place).to.match(/memory\.test\.ts:\d+$/);
+  });
+
+  it('is silent where the row was changed, nothing was kept, or another request meant it', async () => {
+    await ask('/settings/2');
+    await patch('/settings/2', { channels: { email: false } });
+    expect((await ask('/settings/2')).of('held-in-process'), 'its own row').to.deep.equal([]);
+    await ask('/copies/2');
+    await patch('/settings/1', { quiet: { from: '20:00' } });
+    defaults = fresh();
+    expect((await ask('/copies/2')).of('held-in-process'), 'a deep copy').to.deep.equal([]);
+    await ask('/copies/2');
+    defaults.quiet.from = '21:00';
+    expect((await ask('/copies/2')).of('held-in-process'), 'of no request').to.deep.equal([]);
   });
 });
