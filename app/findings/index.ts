@@ -7,6 +7,7 @@ import { aggregateRules } from './aggregates.ts';
 import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
+import { callFilterIgnored } from './call-filters.ts';
 import { callRules } from './calls.ts';
 import { connectionRules } from './connections.ts';
 import { cookieRules } from './cookies.ts';
@@ -62,6 +63,7 @@ export function createFindingRules(): FindingRule[] {
     ...callerRules,
     ...memoryRules,
     ...callRules,
+    callFilterIgnored,
     ...graphqlRules,
     ...swallowedRules,
     ...timeRules,

@@ -176,7 +176,7 @@ function bodyTokens(body: CallBodyEntry | undefined, headers: readonly NamedValu
   const json = parseBeginning(text);
   return json === undefined
     ? [['', (isPage(text) ? pageText(text, LONGEST_BODY) : text.slice(0, LONGEST_BODY)).toWellFormed()]]
-    : valueLine(json.value, { longest: LONGEST_BODY });
+    : valueLine(json.value, { longest: LONGEST_BODY, isShape: true });
 }
 
 const OF_CLIENT = /^(?:accept|accept-.*|content-.*|user-agent|origin|amz-sdk-.*)$/i;
@@ -201,7 +201,13 @@ function callStep(row: Row, index: number, profile: Profile): Step {
   const sent = bodyTokens(requestBody, requestHeaders);
   const got = bodyTokens(responseBody, responseHeaders);
   const tokens: CodeToken[] = [
-    ['', `${row.label ?? ''} ${valueText(row.text).replace(/^https?:\/\//, '')}`],
+    [
+      '',
+      `${row.label ?? ''} ${valueText(row.text)
+        .replace(/^https?:\/\//, '')
+        .replace(/%5B/gi, '[')
+        .replace(/%5D/gi, ']')}`,
+    ],
     ...(sent.length === 0 ? [] : ([['', ' '], ...sent] as CodeToken[])),
     ...(got.length === 0 ? [] : ([['c', ' → '], ...got] as CodeToken[])),
   ];
