@@ -3,6 +3,7 @@
  * The result is bounded in size and time, also for hostile values. Never throws.
  */
 import { performance } from 'node:perf_hooks';
+import { types } from 'node:util';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { truncateText } from '../profiler/record/plain.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
@@ -82,6 +83,12 @@ function unparsedPlace(value: object, stack: string, message: string): RawFrame 
   if (named !== null) return named;
   const place = headPlace(message);
   return place !== null && place.location === field(value, 'path') ? place : null;
+}
+
+/** got gives an error without a cause an empty object. */
+function isBlank(cause: unknown): boolean {
+  if (!isObject(cause) || types.isProxy(cause) || isError(cause)) return false;
+  return Object.getPrototypeOf(cause) === Object.prototype && Reflect.ownKeys(cause).length === 0;
 }
 
 export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
@@ -185,7 +192,8 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
 
   /** Its `cause`; for an error that a library made of one of the application, without a frame of its code, what the library kept of it. */
   function causeOf(value: object): unknown {
-    if (has(value, 'cause')) return field(value, 'cause');
+    const cause = has(value, 'cause') ? field(value, 'cause') : undefined;
+    if (has(value, 'cause') && !isBlank(cause)) return cause;
     const original = has(value, 'original') ? field(value, 'original') : undefined;
     if (!isObject(original) || !isError(original)) return undefined;
     const frames = framesOf(value, '', { links: 0, excerpts: 0, deadline: 0, stops: [] });

@@ -1,12 +1,17 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { get } from 'node:http';
+import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type BuildApp, withFindingsApp } from '../support/findings-app.ts';
 import { inLibrary } from '../support/in-library.ts';
 import { withLeavingClient } from '../support/leaving-client.ts';
 import { withUpstream } from '../support/upstream.ts';
+
+const superagent = createRequire(import.meta.resolve('supertest'))('superagent') as {
+  get(url: string): Promise<unknown>;
+};
 
 describe('finding failed-call', () => {
   let tries = 0;
@@ -71,6 +76,28 @@ describe('finding failed-call', () => {
       await ways[params.way]?.(signal).catch(() => undefined);
       res.send('fine');
     });
+    class AxiosError extends Error {
+      readonly status = 503;
+    }
+    class HTTPError extends Error {
+      override readonly cause = {};
+    }
+    const made: Record<string, () => unknown> = {
+      superagent: () => superagent.get(`${upstream()}/503`),
+      axios: async () => {
+        await call('503');
+        throw new AxiosError('Request failed with status code 503');
+      },
+      got: async () => {
+        await call('503');
+        throw new HTTPError('Request failed with status code 503 (Service Unavailable): GET /503');
+      },
+      other: async () => {
+        await call('503');
+        throw new HTTPError('Request failed with status code 404: GET /404');
+      },
+    };
+    app.get('/made/:by', async ({ params }, res) => void res.json(await made[params.by]?.()));
     app.get('/again', async (_req, res) => {
       tries = 0;
       await call('flaky');
@@ -111,6 +138,18 @@ describe('finding failed-call', () => {
     expect(findings.map(({ rule }) => rule)).to.deep.equal(['failed-call']);
     expect(findings[0]).to.include({ label: 'call failed', broke: 'response' });
     expect(findings[0]?.sentence).to.match(/^GET 127\.0\.0\.1:\d+\/half failed \(\S.*\)$/);
+  });
+
+  it('is the one finding of an error that a client made of the response', async () => {
+    for (const by of ['superagent', 'axios', 'got']) {
+      const { steady } = await ask(`/made/${by}`);
+      expect(
+        steady.map(({ rule, severity }) => `${rule} ${severity}`),
+        by,
+      ).to.deep.equal(['failed-call bad']);
+    }
+    const { steady } = await ask('/made/other');
+    expect(steady.map(({ rule }) => rule)).to.have.members(['error-thrown', 'failed-call']);
   });
 
   it('ignores a fallback that says so', async () => {

@@ -186,6 +186,15 @@ describe('describing what was thrown', () => {
     expect(describeThrown(Object.assign(wrapped, { original: 'text' })).chain).to.have.length(1);
   });
 
+  it('takes an empty object for no cause', () => {
+    for (const [cause, links] of [
+      [{}, 1],
+      [{ why: 'x' }, 2],
+      [[], 2],
+    ] as const)
+      expect(describeThrown(new Error('got', { cause })).chain).to.have.length(links);
+  });
+
   it('keeps the outer and the inner causes of a long chain', () => {
     let long = new Error('root');
     for (let index = 0; index < 100; index++) long = new Error(`link ${index}`, { cause: long });

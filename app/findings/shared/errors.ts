@@ -49,6 +49,20 @@ export function isOfStatement(record: Pick<ThrownRecord, 'thrown'>, database: Da
 /** A call's error begins with its class. */
 const CLASS = /^\w+: /;
 
+/** Classes of errors that axios, got, ky and ofetch make of a response; superagent keeps the response in its own. */
+const OF_CLIENT = /^(?:AxiosError|HTTPError|FetchError)$/;
+
+/** A client made it of the response to this call. */
+function isMadeOf({ thrown }: Pick<ThrownRecord, 'thrown'>, status: number | null): boolean {
+  if (status === null) return false;
+  const named = new RegExp(String.raw`\b${status}\b`);
+  return thrown.chain.some(
+    (link) =>
+      (OF_CLIENT.test(link.class) || 'response' in link.properties) &&
+      (link.status === status || named.test(link.message)),
+  );
+}
+
 /** It is the error of a statement or of a call, which has a finding that explains it. */
 export function isOfWork(
   record: Pick<ThrownRecord, 'thrown'>,
@@ -57,7 +71,11 @@ export function isOfWork(
   const calls = http_client?.calls ?? [];
   return (
     isOfStatement(record, database) ||
-    calls.some((call) => hasFailed(call) && isOf(record, call.error?.replace(CLASS, '') ?? ''))
+    calls.some(
+      (call) =>
+        hasFailed(call) &&
+        (isOf(record, call.error?.replace(CLASS, '') ?? '') || isMadeOf(record, call.status)),
+    )
   );
 }
 
