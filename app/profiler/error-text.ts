@@ -1,4 +1,4 @@
-/** `TypeError: x is not a function`; the name alone if the error has no message, as that of tsoa's validation. */
+/** `TypeError: x is not a function`; the name alone if the error has no message, as that of tsoa's validation, or `undefined` was thrown. */
 export function errorText({ name, message }: { name: string; message: string }): string {
-  return message === '' ? name : `${name}: ${message}`;
+  return message === '' || message === name ? name : `${name}: ${message}`;
 }

@@ -109,6 +109,26 @@ for (const [name, make] of EXPRESS_VERSIONS)
         }
       });
 
+    it('is what was thrown, also if it is falsy and Express goes on', async () => {
+      const { status, errors, error } = await see(make, (app) => {
+        app.get('/', function thrower() {
+          throw undefined;
+        });
+      });
+      expect([status, error]).to.deep.equal([404, { name: 'undefined', message: 'undefined' }]);
+      expect(errors.map(({ from }) => from?.name)).to.deep.equal(['GET / thrower']);
+      const caught = await see(make, (app) => {
+        app.get('/', (_req, res) => {
+          try {
+            throw undefined;
+          } catch {
+            res.send('caught');
+          }
+        });
+      });
+      expect([caught.status, caught.errors]).to.deep.equal([200, []]);
+    });
+
     it('names the middleware that passed on a string, which has no stack', async () => {
       const seen = await see(make, (app, profiler) => {
         app.use('/guarded', function checkTenant(_req, _res, next) {

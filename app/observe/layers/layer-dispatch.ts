@@ -26,6 +26,8 @@ export interface DispatchTrace {
   ended(call: LayerCall): void;
   settled(call: LayerCall): void;
   failed(call: LayerCall, error: unknown): void;
+  /** Express takes something falsy that was thrown for a call of `next()`. */
+  threwFalsy(call: LayerCall, thrown: unknown): void;
   /** An error looks for its handler: the layer that ran last passed it to `next`, or it is known already. */
   errorPassedToNext(req: IncomingMessage, error: unknown): void;
   /** The router of an application is done: nothing in it responded, or handled the error. */
@@ -106,7 +108,8 @@ export function createLayerDispatch(trace: DispatchTrace) {
   }
 
   function threw(call: LayerCall, error: unknown): void {
-    trace.failed(call, error);
+    if (error) trace.failed(call, error);
+    else trace.threwFalsy(call, error);
     trace.ended(call);
   }
 

@@ -437,6 +437,11 @@ function createLayerTrace(
     trace.failure = recordError(call.context, error, { origin: 'passed on', layer: call.fact });
   }
 
+  function threwFalsy({ context, fact }: LayerCall, thrown: unknown): void {
+    markThrew(fact);
+    notePassedOn(context, thrown, fact);
+  }
+
   function errorPassedToNext(req: IncomingMessage, error: unknown): void {
     const context = tracker.of(req);
     if (context === undefined || context.ended) return;
@@ -505,6 +510,7 @@ function createLayerTrace(
       if (call.fact !== null) call.fact.settledMs ??= elapsedMs(call);
     },
     failed,
+    threwFalsy,
     errorPassedToNext,
     leftRouter,
     noteMount,
@@ -539,6 +545,7 @@ export function createLayerObserver(options: LayerObserverOptions) {
     ended: guarded(trace.ended, undefined),
     settled: guarded(trace.settled, undefined),
     failed: guarded(trace.failed, undefined),
+    threwFalsy: guarded(trace.threwFalsy, undefined),
     errorPassedToNext: guarded(trace.errorPassedToNext, undefined),
     leftRouter: guarded(trace.leftRouter, undefined),
     registerOwner: guarded(trace.registerOwner, undefined),
