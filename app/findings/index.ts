@@ -37,6 +37,7 @@ import { swallowedRules } from './swallowed.ts';
 import { timeRules } from './time.ts';
 import { transactionRules } from './transactions.ts';
 import { valueRules } from './values.ts';
+import { visibilityLost } from './visibility.ts';
 import { writeRules } from './writes.ts';
 
 export function createFindingRules(): FindingRule[] {
@@ -61,6 +62,7 @@ export function createFindingRules(): FindingRule[] {
     ...jobRules,
     ...cacheRules,
     ...callerRules,
+    visibilityLost,
     ...memoryRules,
     ...callRules,
     callFilterIgnored,
