@@ -58,6 +58,11 @@ describe('facts past the recording limit', () => {
     expect(lines.at(-1)?.message).to.match(/^line 1000 /);
   });
 
+  it('are counted in the step that the overview makes of them', async () => {
+    const overview = (await page('overview'))('main').text().replace(/\s+/g, ' ');
+    expect(overview).to.match(/700 × N\+1 select \* from things/);
+  });
+
   it('take their time in the totals and on the timeline', async () => {
     const { panels, durationMs } = asked.profile;
     const { queries, unkept, groups } = panels.database?.data as DatabaseData;

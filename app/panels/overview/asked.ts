@@ -30,6 +30,8 @@ import { writtenBy } from './written-by.ts';
 
 const MOST = 40;
 const MOST_LINES = 6;
+/** Facts of steps that are only counted past the recording limit, and not by a row that sums them up. */
+const COUNTED = ['cache', 'call', 'view'];
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
 const LONGEST_LOCALS = 600;
@@ -400,8 +402,10 @@ export function* askedSteps(
     }
   const all = repeatedSteps(
     [...steps, ...lineSteps(profile)].toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0)),
-    (within) =>
-      (summaries.get(within)?.badges ?? []).filter((badge) => !LOOPS.has(badge) || found.has(badge)),
+    (within) => {
+      const { times = 0, badges = [] } = summaries.get(within) ?? {};
+      return { times, badges: badges.filter((badge) => !LOOPS.has(badge) || found.has(badge)) };
+    },
   ).map((step, at, list) => ({ ...step, note: noteOf([step.note, overlapNote(step, list[at - 1])]) }));
   const failed = new Set(all.filter(({ tone }) => tone === 'bad').slice(0, MOST / 2));
   let room = MOST - failed.size;
@@ -416,6 +420,6 @@ export function* askedSteps(
     steps: shown.map(({ within: _within, runs: _runs, isWrite: _isWrite, ...step }, at) =>
       withOutcome({ ...step, id: `a${at + 1}` }),
     ),
-    left: all.length - shown.length,
+    left: all.length - shown.length + COUNTED.reduce((sum, name) => sum + (profile.dropped[name] ?? 0), 0),
   };
 }

@@ -61,7 +61,13 @@ function isOfAll(token: string | undefined, runs: readonly Step[]): boolean {
   );
 }
 
-function folded(runs: readonly Step[], marks: readonly string[]): Step {
+interface Sum {
+  times: number;
+  badges: readonly string[];
+}
+
+/** The sum is of all runs, also of those that were only counted. */
+function folded(runs: readonly Step[], { times, badges: marks }: Sum): Step {
   const [first = {}] = runs;
   const failed = runs.filter(({ tone }) => tone === 'bad').length;
   const worst = runs.find(({ tone }) => tone === 'bad') ?? first;
@@ -73,7 +79,7 @@ function folded(runs: readonly Step[], marks: readonly string[]): Step {
     ...(isShown ? { label: first.label ?? '', text: first.text ?? null, line: () => tokensOf(first) } : {}),
     number: first.number ?? null,
     ...(first.runs === undefined ? {} : { runs: runs.flatMap((run) => run.runs ?? []) }),
-    times: runs.length,
+    times: Math.max(runs.length, times),
     badges: [...new Set([...(worst.badges ?? []), ...marks])].filter(
       // A poll asks until the reply is another one.
       (badge) => badge !== REPEATED || difference?.isAnsweredAnew !== true,
@@ -100,10 +106,7 @@ function isBroken(runs: readonly Step[], written: readonly Step[]): boolean {
   return written.some((step) => !runs.includes(step) && (step.number ?? 0) > from && (step.number ?? 0) < to);
 }
 
-export function repeatedSteps(
-  steps: readonly Step[],
-  marksOf: (within: string) => readonly string[],
-): Step[] {
+export function repeatedSteps(steps: readonly Step[], sumOf: (within: string) => Sum): Step[] {
   const groups = new Map<string, Step[]>();
   for (const step of steps) {
     const key = keyOf(step);
@@ -113,6 +116,6 @@ export function repeatedSteps(
   return steps.flatMap((step): Step[] => {
     const runs = groups.get(keyOf(step) ?? '') ?? [];
     if (runs.length < (isBroken(runs, written) ? MOST_RUNS + 1 : FOLDED_FROM)) return [step];
-    return runs[0] === step ? [folded(runs, marksOf(step.within ?? ''))] : [];
+    return runs[0] === step ? [folded(runs, sumOf(step.within ?? ''))] : [];
   });
 }
