@@ -454,27 +454,37 @@ function lackingIn(key: string, own: KeptRequest, filler: OtherRequest | undefin
   return lackingHeader(key, own, filler);
 }
 
+/** For a key that has the end of the path, and not the part before it, which has the value. */
+function mountedFix(key: string, url: string, value: Json | undefined): Pick<FindingDraft, 'fix'> {
+  const parts = (url.split('?', 1)[0] ?? '').split('/');
+  const at = parts.findIndex((part) => decodeSafely(part) === textOf(value ?? null));
+  const end = parts.slice(at + 1).join('/');
+  if (at < 0 || end === '' || !key.includes(`/${end}`)) return {};
+  return {
+    fix: `Build the key from \`req.originalUrl\`: in a router, \`req.url\` and \`req.path\` lack the part of the path that the router is mounted at.`,
+  };
+}
+
 function cachedForAnother(
   self: OtherRequest,
   request: KeptRequest,
   earlier: readonly OtherRequest[],
 ): FindingDraft[] {
   return (self.kept.cache?.items ?? []).flatMap((item, index): FindingDraft[] => {
-    const { command, key, caller: place } = item;
+    const { key, caller: place } = item;
     const filler = isFound(item) ? storerOf(self, index, earlier)?.request : undefined;
     const lacking = key === null ? null : lackingIn(key, request, filler);
     if (lacking === null || key === null) return [];
     const name = excerpt(lacking.field.name, 40);
     const said = ({ value }: Pick<ReceivedField, 'value'>): string => `${name} ${excerpt(String(value), 40)}`;
     const own = lacking.own === undefined ? `no ${name}` : said(lacking.own);
-    const lacks =
-      lacking.through === undefined
-        ? 'the key lacks it'
-        : `the key lacks it, and the ${excerpt(lacking.through, 40)} that may depend on it`;
-    const sentence = `${command} found under ${excerpt(key, 60)} what a request with ${said(lacking.field)} (${lacking.token}) got from ${lacking.with}, and this one has ${own}: ${lacks}`;
+    const through =
+      lacking.through === undefined ? '' : `, and the ${excerpt(lacking.through, 40)} that may depend on it`;
+    const sentence = `The cache key ${excerpt(key, 60)} lacks ${name}${through}: the value found is that of a request with ${said(lacking.field)} (${lacking.token}), which had it from ${lacking.with}, and this one has ${own}`;
     const anchor = `k${index + 1}`;
     const severity = lacking.through === undefined ? 'bad' : 'warn';
-    return [{ broke: 'response', severity, sentence, panel: 'cache', anchor, place }];
+    const fix = mountedFix(key, self.head.url, lacking.own?.value);
+    return [{ broke: 'response', severity, sentence, panel: 'cache', anchor, place, ...fix }];
   });
 }
 

@@ -75,33 +75,43 @@ function dayAsEnd({ read, query }: Read, request: KeptRequest | undefined): stri
 /** Text of a moment that is no midnight. */
 const IN_DAY = /^\d{4}-\d\d-\d\d[T ](?!00:00(?::00(?:\.0+)?)?(?:Z|[+-]|$))\d\d:\d\d/;
 
-/** Whether a response, a statement or a row has the column with a time of day. */
-function hasTimeOfDay(column: string, { request, database }: Partial<Kept>): boolean {
+/** What has the column with a time of day; undefined: nothing. */
+function timeOfDayIn(column: string, { request, database }: Partial<Kept>): string | undefined {
   const sent = leavesIn(request?.response?.text ?? '');
   const bound = database?.queries.flatMap(({ bindings }) => bindings) ?? [];
   const rows = database?.queries.flatMap((query) => foundRows(query)) ?? [];
   const found = rows.flatMap((row) => Object.entries(row)).map(([name, value]) => ({ name, value }));
-  return [...sent, ...bound, ...found].some(
-    ({ name, value }) =>
-      // `Receipt_paid_at` of TypeORM.
-      typeof value === 'string' && sameName(name).endsWith(sameName(column)) && IN_DAY.test(value),
-  );
+  const hasTime = ({ name, value }: { name: string; value: unknown }): boolean =>
+    // `Receipt_paid_at` of TypeORM.
+    typeof value === 'string' && sameName(name).endsWith(sameName(column)) && IN_DAY.test(value);
+  return [
+    { what: 'a row', values: found },
+    { what: 'a statement', values: bound },
+    { what: 'the response', values: sent },
+  ].find(({ values }) => values.some(hasTime))?.what;
 }
 
 const lastDayLeftOut: Rule<Needs<'database', 'request'>> = {
   name: 'last-day-left-out',
   needs: ['database'],
   labels: ['last day'],
-  why: 'BETWEEN or `<=` compares a column with a date as its end, which stands for the beginning of that day, and the column has times of day in a response, a row or a statement.',
+  why: 'BETWEEN or `<=` compares a column with a date as its end, which stands for the beginning of that day, although the column has times of day.',
   fix: 'Ask for everything before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
   compares: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
   relates: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
   find({ database, request }, _head, { earlier, siblings }) {
-    const seen = [{ request, database }, ...[...earlier, ...siblings].map(({ kept }) => kept)];
+    const others = [...earlier, ...siblings];
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const column = dayAsEnd(one, request);
-      if (column === null || !seen.some((kept) => hasTimeOfDay(column, kept))) return [];
-      const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day: a ${column} later on the last day is not found`;
+      if (column === null) return [];
+      const own = timeOfDayIn(column, { request, database });
+      const other = own === undefined ? others.find(({ kept }) => timeOfDayIn(column, kept)) : undefined;
+      if (own === undefined && other === undefined) return [];
+      const seen =
+        other === undefined
+          ? own
+          : `${timeOfDayIn(column, other.kept)} of an earlier request (${other.head.token})`;
+      const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day, and ${seen} has it with a time of day: what is later on the last day is not found`;
       return [draftAt(one, sentence, 'warn')];
     });
   },

@@ -93,7 +93,7 @@ const readAsLatin: Rule<Given> = {
   needs: ['request'],
   labels: ['mojibake'],
   why: 'A bound or received text was read as Latin-1: its characters, taken as bytes, are valid UTF-8.',
-  fix: 'Decode it as UTF-8: `defParamCharset: "utf8"` for Multer and Busboy, whose names of files are Latin-1 by default, or `Buffer.from(name, "latin1").toString("utf8")`.',
+  fix: 'Decode it as UTF-8: `Buffer.from(name, "latin1").toString("utf8")`. Busboy 1 and Multer from 2.1 on, whose names of files are Latin-1 by default, take `defParamCharset: "utf8"` instead.',
   find(kept) {
     const { request, database } = kept;
     const texts = textsOf(request, database);
@@ -107,7 +107,9 @@ const readAsLatin: Rule<Given> = {
         ? `${named} was received as`
         : `${labelOf(database, query)} got for ${named}`;
     const sentence = `${what} a text whose UTF-8 was read as Latin-1: each letter with an accent is two wrong characters`;
-    return [textDraft(found, sentence, kept)];
+    const reader = isFile ? kept.routing?.layers?.find(({ name }) => name === 'multerMiddleware') : undefined;
+    const draft = textDraft(found, sentence, kept);
+    return [{ ...draft, place: reader?.source ?? draft.place }];
   },
 };
 

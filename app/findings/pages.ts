@@ -122,8 +122,8 @@ const limitOfJoined: Rule<Needs<'database' | 'request'>> = {
   name: 'limit-of-joined',
   needs: ['database', 'request'],
   labels: ['short page'],
-  why: 'A statement with a join and a LIMIT returned as many rows as the limit. The response has them as fewer entries with lists; or they repeat keys of the first table, and the response has, or a `count(distinct …)` counts, each key once.',
-  fix: 'Limit the entries before you join: a subselect with the LIMIT, or a second statement for the lists. In Sequelize that is `separate: true` without `subQuery: false`; in TypeORM, `take` instead of `limit`.',
+  why: 'A statement with a join and a LIMIT returned as many rows as the limit. Several of them are one entry: the response has fewer entries with lists, or the response or a `count(distinct …)` has a key once that the rows repeat.',
+  fix: 'Limit the entries before you join: a subselect with the LIMIT, or a second statement for the lists. In Sequelize that is `separate: true` without `subQuery: false`; in TypeORM, `skip` and `take` instead of `offset` and `limit`.',
   find({ database, request }) {
     const whole = parseBeginning(request.response?.text ?? '');
     return readsOf(database).flatMap((one): FindingDraft[] => {

@@ -197,6 +197,15 @@ describe('findings from bound values', () => {
     ]);
     for (const name of ['Größe.txt', 'Size.txt', 'Ä', '£5 Â', '日本.txt'])
       expect(of(name), name).to.deep.equal([]);
+    const rule = createFindingRules().find(({ name }) => name === 'read-as-latin');
+    const layers = [{ name: 'multerMiddleware', source: 'src/files.ts:13' }];
+    const request = keptRequest({ files: [{ name: misread, bytes: 5 }] });
+    const database = keptQueries({
+      sql: 'insert into files (name) values ($1)',
+      bindings: { name: misread },
+    });
+    const [draft] = rule?.find({ request, database, routing: { layers } }, {} as never, {} as never) ?? [];
+    expect(draft, 'the line that read the name').to.include({ place: 'src/files.ts:13', panel: 'database' });
   });
 
   it('the text “false” that is taken for true', () => {

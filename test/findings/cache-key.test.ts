@@ -1,6 +1,6 @@
 /** Cached values of another parameter, and hashes that are not there, with a real Redis and another service. */
 import { expect } from 'chai';
-import type { Request } from 'express';
+import express, { type Request } from 'express';
 import { Redis } from 'ioredis';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
@@ -35,6 +35,11 @@ describe('findings about keys of a cache', () => {
     app.get('/unused/:sku', async (req, res) => {
       res.json({ amount: await cached(`unused:${req.params.sku}`, 'all'), sort: req.query.sort });
     });
+    const stall = express.Router({ mergeParams: true });
+    stall.get('/menu', async (req: Request<{ stall: string }>, res) => {
+      res.json({ menu: await cached(`page:${req.path}`, `stall=${req.params.stall}`), of: req.params.stall });
+    });
+    app.use('/stalls/:stall', stall);
     app.get('/tariffs', async (req, res) => {
       const { from = '', to = '', with: separator = '' } = req.query as Record<string, string | undefined>;
       res.json({ tariff: await cached(`tariff:${from}${separator}${to}`, queryOf(req)) });
@@ -79,11 +84,21 @@ describe('findings about keys of a cache', () => {
     expect((await ask('/lacks/tent?currency=EUR')).of('answer-of-another')).to.deep.equal([]);
     const [finding] = (await ask('/lacks/tent?currency=CHF')).of('answer-of-another');
     expect(finding?.sentence).to.match(
-      /^GET found under price:tent what a request with currency EUR \(\w+\) got from GET 127\.0\.0\.1:\d+\/prices, and this one has currency CHF: the key lacks it$/,
+      /^The cache key price:tent lacks currency: the value found is that of a request with currency EUR \(\w+\), which had it from GET 127\.0\.0\.1:\d+\/prices, and this one has currency CHF$/,
     );
     expect(finding).to.include({ panel: 'cache', anchor: 'k1', severity: 'bad' });
     expect(finding?.place).to.match(/cache-key\.test\.ts:16$/);
     expect((await ask('/lacks/tent')).of('answer-of-another')[0]?.sentence).to.contain('has no currency');
+  });
+
+  it('say what a router takes from the path of a key', async () => {
+    await ask('/stalls/grill/menu');
+    const [finding] = (await ask('/stalls/noodle/menu')).of('answer-of-another');
+    expect(finding?.sentence).to.contain('The cache key page:/menu lacks stall');
+    expect(finding?.fix).to.contain('`req.originalUrl`');
+    await ask('/lacks/tent?currency=USD');
+    const [other] = (await ask('/lacks/tent?currency=CHF')).of('answer-of-another');
+    expect(other?.fix).to.equal(undefined);
   });
 
   it('ignore a parameter that is in the key, made nothing, or only names the request', async () => {
@@ -131,7 +146,7 @@ describe('findings about keys of a cache', () => {
       (await ask(`/greeting/${id}`, { headers: { 'Accept-Language': language } })).of('answer-of-another');
     await of('7', 'de-CH');
     expect((await of('7', 'en-GB'))[0]?.sentence).to.match(
-      /^GET found under greeting:7 what a request with accept-language de-CH \(\w+\) got from GET 127\.0\.0\.1:\d+\/prices, and this one has accept-language en-GB: the key lacks it$/i,
+      /^The cache key greeting:7 lacks accept-language: the value found is that of a request with accept-language de-CH \(\w+\), which had it from GET 127\.0\.0\.1:\d+\/prices, and this one has accept-language en-GB$/i,
     );
     expect(await of('7', 'de-AT')).to.deep.equal([]);
     for (const id of ['keyed', 'same']) {
@@ -161,12 +176,18 @@ describe('findings about keys of a cache', () => {
       };
       const kept = { request: requestOf(header, 'us'), cache: { items: [{ ...get, hits: 1, startMs: 0 }] } };
       const rule = createFindingRules().find(({ name }) => name === 'answer-of-another');
-      return rule?.find(kept, { startedAt: 100 } as never, { earlier: [filler] } as never) ?? [];
+      return (
+        rule?.find(
+          kept,
+          { startedAt: 100, url: '/products/LAMP-1' } as never,
+          { earlier: [filler] } as never,
+        ) ?? []
+      );
     };
     const [finding] = found('X-Market', { sku: 'LAMP-1', currency: 'EUR' });
     expect(finding?.severity).to.equal('warn');
     expect(finding?.sentence).to.equal(
-      'GET found under product:LAMP-1 what a request with X-Market de (a0) got from select … from prices, and this one has X-Market us: the key lacks it, and the currency that may depend on it',
+      'The cache key product:LAMP-1 lacks X-Market, and the currency that may depend on it: the value found is that of a request with X-Market de (a0), which had it from select … from prices, and this one has X-Market us',
     );
     expect(found('X-Market', { sku: 'LAMP-1' })).to.deep.equal([]);
     expect(found('X-Market', { sku: 'LAMP-1', state: 'sold' })).to.deep.equal([]);
@@ -178,7 +199,7 @@ describe('findings about keys of a cache', () => {
     expect(finding?.sentence).to.equal(
       'HGETALL found nothing under coupon:SPRING, and the 200 has only nulls for it: what it returned, {}, is true, so a check such as !coupon lets it pass',
     );
-    expect(finding?.place).to.match(/cache-key\.test\.ts:51$/);
+    expect(finding?.place).to.match(/cache-key\.test\.ts:56$/);
     for (const path of ['/coupons/autumn', '/coupons/spring?check', '/preferences/7', '/carts/7'])
       expect((await ask(path)).of('empty-hash'), path).to.deep.equal([]);
   });

@@ -159,7 +159,7 @@ describe('findings from conditions and keys', () => {
         keptRequest({ sent: [{ startsAt }] }),
       );
     const sentence =
-      'select … from visit asks for startsAt up to a date without a time, which is the beginning of that day: a startsAt later on the last day is not found';
+      'select … from visit asks for startsAt up to a date without a time, which is the beginning of that day, and the response has it with a time of day: what is later on the last day is not found';
     expect(of('(("startsAt" between $1 and $2))')).to.deep.equal([sentence]);
     expect(of('"startsAt" >= $1 and "startsAt" <= $2')).to.deep.equal([sentence]);
     for (const day of ['2026-03-02', '2026-03-02T00:00:00.000Z'])

@@ -69,9 +69,23 @@ describe('Markdown of recorded text', () => {
     );
   });
 
+  it('leaves a name with an underscore as it is', () => {
+    expect(prose('asks for issued_at of _b_')).to.equal('asks for issued_at of \\_b\\_');
+  });
+
   it('is shown as it was, where it can be', () => {
     const shown = (markdown: string): string => rendered(markdown)('body').text().trim();
-    for (const text of ['a | b', '`x`', '<b>', 'it’s *not* [bold]', 'src/a_b.ts:1', '&amp;', 'a\\b']) {
+    for (const text of [
+      'a | b',
+      '`x`',
+      '<b>',
+      'it’s *not* [bold]',
+      'src/a_b.ts:1',
+      'a_b_c',
+      '_a_ b_',
+      '&amp;',
+      'a\\b',
+    ]) {
       expect(shown(code(text)), text).to.equal(text);
       expect(shown(prose(text)), text).to.equal(text);
       expect(

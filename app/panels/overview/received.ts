@@ -183,7 +183,7 @@ export function receivedSteps(
     ...(body === null ? [] : body.files.map((file) => fileStep(body, file))),
     ...(user === undefined || user === null
       ? []
-      : [{ ...values('user', 'user', user, null), note: 'req.user at the end, not its row' }]),
+      : [{ ...values('user', 'user', user, null), note: 'req.user at the end' }]),
     ...(routeParams.length === 0
       ? []
       : [values('path', 'path', objectOf(routeParams), handler[0]?.number ?? null)]),
