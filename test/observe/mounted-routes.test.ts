@@ -8,6 +8,7 @@ interface Seen {
   route: string | null;
   source: string | null;
   labels: string[];
+  sources: (string | null)[];
 }
 
 async function see(build: (app: express.Express) => void, path: string, method = 'GET'): Promise<Seen> {
@@ -22,9 +23,15 @@ async function see(build: (app: express.Express) => void, path: string, method =
   await close(server, profiler);
   const { route, panels } = read!.profile;
   const { data } = panels.routing as unknown as {
-    data: { route: { source: string | null } | null; trace: { label: string }[] };
+    data: { route: { source: string | null } | null; trace: { label: string; source: string | null }[] };
   };
-  return { route, source: data.route?.source ?? null, labels: data.trace.map(({ label }) => label) };
+  const { trace } = data;
+  return {
+    route,
+    source: data.route?.source ?? null,
+    labels: trace.map(({ label }) => label),
+    sources: trace.map(({ source }) => source),
+  };
 }
 
 function proxy(_req: Request, res: Response): void {
@@ -63,7 +70,10 @@ describe('the route of a request that a mounted middleware answers', () => {
       app.get('/orders/:id', (_req, res) => void res.end());
     };
     expect((await see(build, '/orders/old')).route).to.equal('/orders/:id');
-    expect((await see(build, '/orders/none')).route).to.equal('/orders/:id');
+    const { route, sources } = await see(build, '/orders/none');
+    expect(route).to.equal('/orders/:id');
+    for (const source of sources) expect(source).to.match(/^test\/observe\/mounted-routes\.test\.ts:\d+$/);
+    expect(sources).to.have.length.above(0);
     expect((await see(build, '/orders/7')).route).to.equal('/orders/:id');
     expect((await see(build, '/things/parts/7')).route).to.equal('/things/parts/:part');
   });

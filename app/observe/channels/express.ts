@@ -9,6 +9,8 @@ import { allOf, wrapCalls } from './wrap-method.ts';
 export interface Registered {
   router: unknown;
   before: number;
+  /** Of `router.param`, which adds no layer. */
+  callback?: unknown;
 }
 
 export interface Used {
@@ -39,11 +41,11 @@ export function routerMethodsOf(given: unknown): object | null {
 
 /** What `routerMethodsOf` found: the whole copy publishes. `get`, `post` … all call `route`. */
 export function publishRegistrations(holder: object): (() => void) | null {
-  const undo = METHODS.map((name) =>
-    wrapCalls(holder, name, (call, router) => {
+  const undo = [...METHODS, 'param'].map((name) =>
+    wrapCalls(holder, name, (call, router, [, callback]) => {
       const before = stackOf(router)?.length ?? 0;
       const result = call();
-      register.publish({ router, before } satisfies Registered);
+      register.publish({ router, before, ...(name === 'param' ? { callback } : {}) } satisfies Registered);
       return result;
     }),
   );

@@ -162,7 +162,11 @@ function createLayerTrace(
       name: typeof layer.name === 'string' && layer.name !== '' ? layer.name.slice(0, 200) : '<anonymous>',
       isRouter,
       isApplication: layer.name === 'mounted_app',
-      source: sourceOf(layer) ?? sourceOf(routeLayers.get(layer) ?? layer),
+      // Of a parameter, the callback is registered.
+      source:
+        sourceOf(layer) ??
+        sourceOf(routeLayers.get(layer) ?? layer) ??
+        (typeof layer.handle === 'function' ? sourceOf(layer.handle) : null),
       setsQuery: queryNameSet(layer.handle, req),
       isOfLibrary: isOfLibrary(routeLayers.get(layer) ?? layer),
       owner: owners.get(layer) ?? null,

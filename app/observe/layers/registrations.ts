@@ -34,9 +34,10 @@ function registered(): WeakMap<object, readonly Site[] | Registration> {
 }
 
 function onRegistered(message: unknown): void {
-  const { router, before } = message as Registered;
+  const { router, before, callback } = message as Registered;
   const known = registered();
-  const added = (stackOf(router)?.slice(before) ?? []).filter((layer) => !known.has(layer));
+  const added: object[] = (stackOf(router)?.slice(before) ?? []).filter((layer) => !known.has(layer));
+  if (typeof callback === 'function' && !known.has(callback)) added.push(callback);
   if (added.length === 0) return;
   const sites = takeSites();
   for (const layer of added) known.set(layer, sites);
