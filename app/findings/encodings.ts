@@ -1,6 +1,7 @@
 /** Texts whose characters were lost, or that have one that nobody sees. */
 import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
+import { readAsUtf8 } from '../panels/shared/form-parts.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { aboutStatement } from '../panels/shared/about-statement.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
@@ -77,17 +78,6 @@ const byteOrderMark: Rule<Given> = {
   },
 };
 
-/** Whether all bytes of a text in Latin-1 are UTF-8, and some of them not ASCII. */
-function isMisread(text: string): boolean {
-  if (!/[\u00c2-\u00f4][\u0080-\u00bf]/.test(text) || /[^\0-\u00ff]/.test(text)) return false;
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 const readAsLatin: Rule<Given> = {
   name: 'read-as-latin',
   needs: ['request'],
@@ -97,7 +87,7 @@ const readAsLatin: Rule<Given> = {
   find(kept) {
     const { request, database } = kept;
     const texts = textsOf(request, database);
-    const found = texts.find(({ value }) => isMisread(value));
+    const found = texts.find(({ value }) => readAsUtf8(value) !== null);
     if (found === undefined) return [];
     const isFile = request.body?.files.some(({ name }) => name === found.value) === true;
     const named = `${excerpt(found.name, 40)}${isFile && found.at !== null ? ' (the name of the file)' : ''}`;

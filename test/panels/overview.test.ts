@@ -297,6 +297,27 @@ describe('the overview panel', () => {
     expect((await page(token))('#asked').text()).to.match(
       /→ \[\{ kind: 1, .*day: 1 \}, .*day: 3 \}\], each with \{ note: "x+" \} and 3 more rows/,
     );
+    const { token: four } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 9);
+        context.add('query', query({ sql: `select * from stops where ${'a = 1 and '.repeat(23)}b = 2`, rows: 4, found: [1, 2, 3, 4].map(row), startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
+      },
+    });
+    const text = (await page(four))('#asked').text();
+    expect(text, 'a single row more').to.contain('day: 4 }]').and.not.contain('more row');
+  });
+
+  it('counts the items of a call’s response, and reads brackets in its address', async () => {
+    const items = [1, 2, 3, 4, 5, 6].map((cents) => ({ zone: `E${cents}`, label: 'x'.repeat(20), cents }));
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 9);
+        context.add('call', call({ method: 'GET', url: 'http://tariffs.test/v2?zone%5B%5D=E1', caller: 'src/tariff.ts:3', startMs: 2, durationMs: 1, responseHeaders: ['content-type', 'application/json'], responseBody: { bytes: 600, preview: Buffer.from(JSON.stringify({ items })) } })); // prettier-ignore
+      },
+    });
+    const text = (await page(token))('#asked').text();
+    expect(text).to.contain('tariffs.test/v2?zone[]=E1').and.contain('items: [6 items: { zone: "E1"');
+    expect(text).to.contain('cents: 5 }');
   });
 
   it('shows a page as its text, however its tags are', async () => {

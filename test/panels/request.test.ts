@@ -332,6 +332,21 @@ describe('panel request: as cURL', () => {
     ]); // prettier-ignore
   });
 
+  it('names a file as it was sent, if a parser read its name as Latin-1', async () => {
+    const name = Buffer.from('Größe.txt').toString('latin1');
+    const words = await curlOf({
+      method: 'POST',
+      headers: ['Content-Type', 'multipart/form-data; boundary=x'],
+      more: withBody({
+        text: 'raw',
+        contentType: 'multipart/form-data; boundary=x',
+        parsed: {},
+        files: [{ field: 'f', name, bytes: 3, contentType: 'text/plain' }],
+      }),
+    });
+    expect(words.at(-1)).to.equal('f=@"Größe.txt";type=text/plain');
+  });
+
   it('keeps the order of fields and files, as far as the parts are in what was recorded', async () => {
     const part = (name: string, more = ''): string =>
       `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\nvalue name="no"\r\n`;

@@ -124,9 +124,15 @@ function rowsTokens(query: DatabaseQuery, statementLength: number): CodeToken[] 
   const list = found.map((row) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => !Object.hasOwn(common, name))),
   );
+  // What a single row more takes is hardly longer than that it is left out.
+  const room = list.length === rows && !isTooLong(list.slice(0, -1), longest) ? longest * 1.5 : longest;
   let shown = list.length;
-  while (shown > 1 && isTooLong(list.slice(0, shown), longest)) shown--;
-  return foundTokens(list.slice(0, shown), { left: (rows ?? list.length) - shown, common, longest });
+  while (shown > 1 && isTooLong(list.slice(0, shown), room)) shown--;
+  return foundTokens(list.slice(0, shown), {
+    left: (rows ?? list.length) - shown,
+    common,
+    longest: room,
+  });
 }
 
 function bodyLeaves(profile: Profile): ReceivedField[] {
@@ -171,14 +177,18 @@ function bytesTokens(headers: readonly NamedValue[]): CodeToken[] {
   return bytes > 0 ? [['c', `${bytesText(bytes)}, ${type.replace(/;.*$/s, '').slice(0, 60)}`]] : [];
 }
 
-function bodyTokens(body: CallBodyEntry | undefined, headers: readonly NamedValue[]): CodeToken[] {
+function bodyTokens(
+  body: CallBodyEntry | undefined,
+  headers: readonly NamedValue[],
+  longest = LONGEST_BODY,
+): CodeToken[] {
   if (body === undefined || body.text === null) return bytesTokens(headers);
   const text = body.text ?? '';
   if (text === '') return [];
   const json = parseBeginning(text);
   return json === undefined
     ? [['', (isPage(text) ? pageText(text, LONGEST_BODY) : text.slice(0, LONGEST_BODY)).toWellFormed()]]
-    : valueLine(json.value, { longest: LONGEST_BODY, isShape: true });
+    : valueLine(json.value, { longest, isShape: true });
 }
 
 const OF_CLIENT = /^(?:accept|accept-.*|content-.*|user-agent|origin|amz-sdk-.*)$/i;
@@ -201,7 +211,7 @@ function callStep(row: Row, index: number, profile: Profile): Step {
     responseHeaders = [],
   } = dataOf(profile, 'http_client')?.calls[index] ?? {};
   const sent = bodyTokens(requestBody, requestHeaders);
-  const got = bodyTokens(responseBody, responseHeaders);
+  const got = bodyTokens(responseBody, responseHeaders, LONGEST_FOUND);
   const tokens: CodeToken[] = [
     [
       '',

@@ -1,7 +1,7 @@
 /** The recorded request as a curl command. Headers that a proxy on the way wrote are left out. */
 import type { RequestPanelData } from './data.ts';
 import { curlLines, shellQuote, textBody } from '../shared/curl.ts';
-import { formParts } from '../shared/form-parts.ts';
+import { formParts, readAsUtf8 } from '../shared/form-parts.ts';
 
 const OF_PROXY = new Set([
   'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-forwarded-scheme', 'x-real-ip', 'x-scheme',
@@ -19,7 +19,7 @@ function formQuote(text: string): string {
  */
 function fileOption(field: string, { name, contentType }: { name: string; contentType: string }): string {
   const type = /^[\w.+-]{1,100}\/[\w.+-]{1,100}/.exec(contentType)?.[0];
-  const file = `${field.replaceAll('=', '%3D')}=@${formQuote(name.replace(/^.*[\\/]/s, ''))}`;
+  const file = `${field.replaceAll('=', '%3D')}=@${formQuote((readAsUtf8(name) ?? name).replace(/^.*[\\/]/s, ''))}`;
   return type === undefined ? file : `${file};type=${type}`;
 }
 

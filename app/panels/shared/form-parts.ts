@@ -44,3 +44,13 @@ export function sentBefore(body: ReceivedBody, file: ReceivedFile): string | nul
   const names = parts.slice(at + 1).flatMap((part) => (part.file === undefined ? [part.name] : []));
   return names.length === 0 ? null : `sent before ${names.join(', ')}`.slice(0, 120);
 }
+
+/** A text that was read as Latin-1, as it was sent: all its characters as bytes are UTF-8, and some of them not ASCII. null: it was not. */
+export function readAsUtf8(text: string): string | null {
+  if (!/[\u00c2-\u00f4][\u0080-\u00bf]/.test(text) || /[^\0-\u00ff]/.test(text)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'));
+  } catch {
+    return null;
+  }
+}
