@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { presentConfiguration } from '../../app/panels/configuration/present.ts';
 import { load } from 'cheerio';
 import type { ConfigurationData } from '../../app/panels/configuration/data.ts';
 import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
@@ -88,11 +89,17 @@ describe('panel configuration', () => {
     expect(await names()).to.deep.equal(['env']);
   });
 
-  it('lists settings that are not set apart, and how long the process had run', async () => {
+  it('lists settings that are not set apart, and when the process started', async () => {
     const $ = load((await render()).html);
     expect($('#unset').text()).to.contain('DB_SCHEMA');
     expect($('#settings').text()).to.not.contain('DB_SCHEMA');
-    expect($('#process').text()).to.contain('Uptime');
+    expect($('#process').text()).to.contain('Started at');
+  });
+
+  it('has no section of settings where nothing tells which there are', () => {
+    const none = { settings: [], application: [], packages: [], process: [] };
+    const settings = presentConfiguration(none).sections.find(({ id }) => id === 'settings');
+    expect(settings).to.deep.include({ rows: [] }).and.not.have.property('none');
   });
 
   it('says what is not set', async () => {

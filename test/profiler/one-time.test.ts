@@ -189,6 +189,23 @@ describe('a figure of time', () => {
       });
     });
 
+  it('is left out for agents where the request was short, and they are told where it is', async () => {
+    const { services } = fixture;
+    const shortOf = async (ms: number): Promise<string> => {
+      const profile = await fixture.profileOf({ more: request(ms, () => undefined) });
+      const shown = await readShown(services, { profile, amendments: {} });
+      return readShortMarkdown(services, shown, { origin: null, longest: 100_000 });
+    };
+    const where = 'Where the time went is in `timeline`, a cURL command in `request`.';
+    expect(await shortOf(20))
+      .to.contain(where)
+      .and.not.match(/## (?:Where|As cURL)/);
+    expect(await shortOf(200))
+      .to.contain('## Where the time went')
+      .and.contain('## As cURL')
+      .and.not.contain(where);
+  });
+
   it('is said by the finding about its owner alone', async () => {
     const rules = async (what: string): Promise<(string | undefined)[]> =>
       (await fixture.profileOf({ more: CORPUS[what] })).findings.map(({ rule }) => rule);

@@ -12,6 +12,7 @@ import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyText } from '../../view-helpers/history.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
 import { count, durationText, timestampText } from '../../view-helpers/numbers.ts';
+import { SLOW_MS } from '../../profiler/read/time-ledger.ts';
 import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
@@ -156,6 +157,8 @@ function whatIsWrong(options: ShortMarkdownOptions): string[] {
 
 function shortMarkdown(options: ShortMarkdownOptions): string {
   const { profile, panels, longest = LONGEST } = options;
+  // Without time as the question, where it went is in the panel.
+  const isSlow = (profile.durationMs ?? Infinity) >= SLOW_MS;
   const parts = [
     headOf(options),
     ...sectionParts(options, 'exception', (section) =>
@@ -163,10 +166,12 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
     ),
     ...whatIsWrong(options),
     ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
-    ...sectionParts(options, OVERVIEW, (section) => (OF_OVERVIEW.has(section.id) ? section : null)),
+    ...sectionParts(options, OVERVIEW, (section) =>
+      OF_OVERVIEW.has(section.id) && (isSlow || section.id !== 'shares') ? section : null,
+    ),
     ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
     ...sectionParts(options, 'request', (section) =>
-      section.rows.some(({ block }) => block?.language === 'sh') ? section : null,
+      isSlow && section.rows.some(({ block }) => block?.language === 'sh') ? section : null,
     ),
   ];
   const kept: string[] = [];
@@ -186,7 +191,7 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
   return `${blocks([
     ...kept,
     left === 0 ? '' : `Left out to keep this short: ${count(left, 'section')}.`,
-    `In full by panel: ${recorded.join(', ')}.`,
+    `In full by panel: ${recorded.join(', ')}.${isSlow ? '' : ' Where the time went is in `timeline`, a cURL command in `request`.'}`,
   ])}\n`;
 }
 

@@ -1,6 +1,5 @@
-import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/read/rows.ts';
-import { count, durationText } from '../../view-helpers/numbers.ts';
+import { count } from '../../view-helpers/numbers.ts';
 import type { ConfigurationData, SettingRow } from './data.ts';
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -23,14 +22,7 @@ function settingRows(settings: readonly SettingRow[], id: string): Row[] {
   }));
 }
 
-/** How long the process had run when the request came; none if unknown. */
-function uptimeRows({ process }: ConfigurationData, requestedAt: number): Row[] {
-  const startedAt = Date.parse(String(process.find(({ name }) => name === 'startedAt')?.value ?? ''));
-  if (Number.isNaN(startedAt)) return [];
-  return [{ label: 'Uptime', text: durationText(Math.max(0, requestedAt - startedAt)), varies: true }];
-}
-
-export function presentConfiguration(data: ConfigurationData, { profile }: PresentFrom): Presentation {
+export function presentConfiguration(data: ConfigurationData): Presentation {
   const { settings, application, packages, process } = data;
   const unset = settings.filter(({ state }) => state === 'not set');
   const set = settings.filter(({ state }) => state !== 'not set');
@@ -46,7 +38,6 @@ export function presentConfiguration(data: ConfigurationData, { profile }: Prese
             ...(value === null ? { note: 'not set' } : { text: value }),
             ...(name === 'pid' ? { varies: true } : {}),
           })),
-          ...uptimeRows(data, profile.startedAt),
         ],
       },
       {
@@ -55,7 +46,7 @@ export function presentConfiguration(data: ConfigurationData, { profile }: Prese
         note: `${count(set.length)} of ${count(settings.length)} set; secrets are never shown`,
         values: 'setting',
         rows: settingRows(set, 'setting'),
-        none: 'No settings were passed to the profiler.',
+        ...(settings.length === 0 ? {} : { none: 'None is set.' }),
       },
       {
         id: 'unset',

@@ -10,6 +10,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { besideSections } from './beside.ts';
 import { type Difference, type Differences, differencesOf } from './differences.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
+import { SLOW_MS } from '../../profiler/read/time-ledger.ts';
 import { WHY_SUMMARY } from '../../profiler/record/recording-limit.ts';
 import { summarySections } from './summary.ts';
 import { type WorkRow, workOf } from './work.ts';
@@ -125,8 +126,6 @@ function findingsOf({
   );
 }
 
-/** A shorter request is not slow, whatever it lost. */
-const SLOW_MS = 100;
 const COST_MS = 10;
 const COST_SHARE = 0.1;
 

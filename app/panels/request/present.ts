@@ -8,7 +8,6 @@ import { toTest } from './as-test.ts';
 import { foldedRow, formFields, receivedSection, sentSection } from './bodies.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
 import type { RequestPanelData } from './data.ts';
-import { absenceSentence } from './toolbar-absence.ts';
 
 /** Longer bodies are mentioned, not included. */
 const LONGEST_BODY = 4000;
@@ -107,8 +106,6 @@ function sentHeaders({ response }: RequestPanelData, profile: Profile): Section 
     values: 'response header',
     columns: { label: 'Header', note: 'Set by', place: 'Defined at' },
     none: profile.state === 'running' ? 'Headers not sent yet.' : 'No response was sent.',
-    // The response as text has the values; this adds who set each header.
-    ...(response?.authors ? {} : { inMarkdown: false as const }),
   };
   if (response === null || response.status === null) return { ...section, rows: [] };
   const { status, statusMessage, headers, bytes, authors } = response;
@@ -290,29 +287,8 @@ function testSection(data: RequestPanelData, profile: Profile): Section {
   };
 }
 
-function responseText({ httpVersion, response }: RequestPanelData): string {
-  if (response === null) return '';
-  const { status, statusMessage, headers, text } = response;
-  const lines = headers.map(({ name, value }) => `${name}: ${value}`);
-  return [
-    `HTTP/${httpVersion} ${status ?? ''} ${statusMessage}`.trim(),
-    ...lines,
-    ...(text ? ['', text] : []),
-  ].join('\n');
-}
-
-function responseNotes({ response }: RequestPanelData): string[] {
-  if (response === null) return [];
-  return [
-    response.isErrorPage ? 'Its body is the profiler’s error page, which is not recorded.' : '',
-    response.truncated ? 'Only the beginning of the body was recorded.' : '',
-    absenceSentence(response.toolbarAbsent) ?? '',
-  ].filter((sentence) => sentence !== '');
-}
-
 function httpSections(data: RequestPanelData): Section[] {
   const http = toHttp(data);
-  const notes = responseNotes(data);
   return [
     {
       id: 'as-http',
@@ -321,13 +297,6 @@ function httpSections(data: RequestPanelData): Section[] {
       rows: [
         foldedRow('http', 'As it came over the wire', { text: http.lines.join('\n'), language: 'http' }),
       ],
-    },
-    {
-      id: 'response-as-http',
-      title: 'Response as HTTP',
-      inPage: false,
-      ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
-      rows: data.response === null ? [] : [{ block: { text: responseText(data), language: 'http' } }],
     },
   ];
 }

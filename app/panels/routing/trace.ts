@@ -176,9 +176,12 @@ interface TraceOf {
 export function buildTrace(ran: readonly RanLayer[], considered: readonly Considered[], of: TraceOf): Trace {
   const outcome = outcomeOf(ran, of);
   const numberOf = createNumbering();
-  const rows = interleave(ran, considered).map((item): TraceRow => {
+  const rows = interleave(ran, considered).flatMap((item): TraceRow[] => {
     const number = numberOf(item.depth);
-    return { number, ...('outcome' in item ? ranRow(ran, item, outcome) : consideredRow(item, of)) };
+    if ('outcome' in item) return [{ number, ...ranRow(ran, item, outcome) }];
+    // Routes of other paths are listed if none matches.
+    const isOther = item.kind === 'route' && item.verdict === 'path' && !of.near.has(item.pattern);
+    return isOther ? [] : [{ number, ...consideredRow(item, of) }];
   });
   return {
     trace: rows.slice(0, MOST_ROWS),

@@ -139,11 +139,9 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
           { label: 'Resident memory', text: bytesText(memory.rss) },
           { label: 'Heap', text: `${bytesText(memory.heapUsed)} of ${bytesText(memory.heapTotal)}` },
           { label: 'External', text: bytesText(memory.external), note: 'buffers and bound objects' },
-          {
-            label: 'Overlapping requests',
-            text: concurrent - 1,
-            ...(concurrent <= 1 ? {} : { detail: () => [overlapping] }),
-          },
+          ...(concurrent <= 1
+            ? []
+            : [{ label: 'Overlapping requests', text: concurrent - 1, detail: () => [overlapping] }]),
         ],
       },
     ],

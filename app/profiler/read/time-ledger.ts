@@ -46,6 +46,8 @@ export interface TimeLedger {
   ownedMs(within: Interval, kinds: readonly SpanKind[]): number;
 }
 
+/** A shorter request is not slow, whatever it lost. */
+export const SLOW_MS = 100;
 /** Outside of the request's time: in no slice and no share. */
 export const OUTSIDE: readonly SpanKind[] = ['before', 'hindsight'];
 /** While one of these owns the time, this process could not have read a result, however soon it was there. */
