@@ -425,10 +425,14 @@ export function observeHttpClient({
       });
       const entry = calls.running(stream);
       // gRPC answers 200, and says in the last block of headers whether the call has failed.
-      if (entry !== undefined)
-        stream.once('trailers', (trailers: Http2Headers) => {
-          entry.fact.responseHeaders.push(...http2Headers(trailers));
-        });
+      if (entry === undefined) return;
+      stream.once('trailers', (trailers: Http2Headers) => {
+        entry.fact.responseHeaders.push(...http2Headers(trailers));
+      });
+      // It closes in a later turn.
+      stream.once('end', () => {
+        endStream(stream);
+      });
     },
   );
   on(
@@ -441,7 +445,7 @@ export function observeHttpClient({
   on('http2.client.stream.error', ({ stream, error }: { stream: ClientHttp2Stream; error: unknown }) => {
     calls.end(stream, error);
   });
-  on('http2.client.stream.close', ({ stream }: { stream: ClientHttp2Stream }) => {
+  function endStream(stream: ClientHttp2Stream): void {
     const { responseHeaders = [] } = calls.running(stream)?.fact ?? {};
     const status = rawHeader(responseHeaders, 'grpc-status') ?? '0';
     const message = rawHeader(responseHeaders, 'grpc-message') ?? '';
@@ -450,6 +454,9 @@ export function observeHttpClient({
     if (rstCode !== 0)
       calls.end(stream, errored ?? new Error(`the stream was closed with HTTP/2 error ${rstCode}`));
     calls.end(stream, status === '0' ? undefined : new Error(`grpc-status ${status}: ${message}`));
+  }
+  on('http2.client.stream.close', ({ stream }: { stream: ClientHttp2Stream }) => {
+    endStream(stream);
   });
 
   return closing(undo);

@@ -422,8 +422,11 @@ describe('outgoing calls as they are observed', () => {
           .on('error', () => undefined)
           .resume()
           .end();
+        const last = (): unknown => context.last('call')?.durationMs;
+        if (path === '/svc.Users/List') stream.once('end', () => (endedMs = last()));
         await new Promise((resolve) => stream.once('close', resolve));
       };
+      let endedMs: unknown = null;
       const context = newContext();
       try {
         await tracker.run(context, async () => {
@@ -438,6 +441,8 @@ describe('outgoing calls as they are observed', () => {
         upstream.close();
       }
       const [failed, fine, refused, unreached] = context.all('call');
+      // Read to its end, not only once the stream has closed.
+      expect(endedMs).to.be.a('number');
       expect(failed).to.include({
         client: 'http2',
         method: 'POST',
