@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isRecord } from '../../profiler/json.ts';
+import { truncateText } from '../../profiler/record/plain.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { ErrorFact, ResponseFact, RouteFact } from '../../profiler/record/facts.ts';
 import { type Layer, patternText, routerOf, stackOf } from '../../profiler/record/express-routers.ts';
@@ -86,6 +87,8 @@ interface RequestTrace {
 }
 
 const MOST_NAMES = 100;
+const MOST_REMOVED = 20;
+const LONGEST_NAME = 100;
 
 function bodyNamesOf({ body }: RoutedRequest): readonly string[] | null {
   return isRecord(body) && !Buffer.isBuffer(body) ? Object.keys(body).slice(0, MOST_NAMES) : null;
@@ -371,7 +374,8 @@ function createLayerTrace(
     if (names === null) return;
     const removed = trace.bodyNames.filter((name) => !names.includes(name));
     const last = trace.facts.at(-1);
-    if (last !== undefined && removed.length > 0) last.removed = removed;
+    if (last !== undefined && removed.length > 0)
+      last.removed = removed.slice(0, MOST_REMOVED).map((name) => truncateText(name, LONGEST_NAME));
     trace.bodyNames = names;
   }
 
