@@ -60,7 +60,9 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     const isOfValues = isFolded && !isRecord(first) && !Array.isArray(first) && first !== null;
     const isAlike = isFolded && items.every((item) => JSON.stringify(item) === JSON.stringify(first));
     const most = isOfValues ? MOST_ITEMS : isAlike ? 1 : MOST_OBJECTS;
-    const shown = isFolded ? items.slice(0, most) : items;
+    // A single item more is hardly longer than that it is left out.
+    const isWhole = !isFolded || (!isAlike && items.length <= most + 1);
+    const shown = isWhole ? items : items.slice(0, most);
     const many = isAlike ? `${items.length} × ` : `${items.length} items: `;
     push('', isFolded && !isOfValues && items.length > 1 ? `[${many}` : '[');
     shown.forEach((item, at) => {

@@ -317,7 +317,7 @@ describe('the overview panel', () => {
     });
     const text = (await page(token))('#asked').text();
     expect(text).to.contain('tariffs.test/v2?zone[]=E1').and.contain('items: [6 items: { zone: "E1"');
-    expect(text).to.contain('cents: 5 }');
+    expect(text, 'one more than five').to.contain('cents: 6 }]');
   });
 
   it('shows a page as its text, however its tags are', async () => {
