@@ -18,6 +18,9 @@ import { createProfiler } from './create-profiler.ts';
 import { processProfilers } from './process-profilers.ts';
 import type { Profiler } from './profiler-options.ts';
 
+/** A server of an application may listen after one that may have no pages. */
+const UNSURE_MS = 500;
+
 export interface ExpressLibrary {
   application: { handle: Handle };
 }
@@ -44,19 +47,27 @@ export function createAutoProfiler(): AutoProfiler | null {
     warn(`${error.message} Nothing is recorded.`);
     return null;
   }
+  let isAnnounced = false;
+  let unsure: NodeJS.Timeout | undefined;
   const stepAside = (): void => {
+    clearTimeout(unsure);
     void profiler?.close();
     profiler = profilers.stepAside = null;
   };
   profilers.stepAside = stepAside;
-  let announced: 'no' | 'yes' | 'of a server that may have no pages' = 'no';
-
-  /** Frameworks call their application from a function of their own; so may a server of metrics that listens first. */
-  function announce(server: Server, isSure: boolean): void {
-    if (announced === 'yes' || (announced !== 'no' && !isSure)) return;
-    announced = isSure ? 'yes' : 'of a server that may have no pages';
+  function printAddress(server: Server): void {
     const address = listAddress(server);
     if (address !== null) warn(address);
+  }
+
+  /** Frameworks call their application from a function of their own. So may a server of metrics that listens first: it has no pages. */
+  function announce(server: Server, isSure: boolean): void {
+    if (isAnnounced) return;
+    if (isSure) {
+      isAnnounced = true;
+      clearTimeout(unsure);
+      printAddress(server);
+    } else unsure ??= setTimeout(printAddress, UNSURE_MS, server).unref();
   }
 
   return {
