@@ -1,6 +1,6 @@
 /** The panel of Redis and of caches in the process: which commands ran, how long each took, and which reads were misses. */
 import type { Facts } from '../../profiler/record/facts.ts';
-import { type Field, isInLibrary, type Section } from '../../profiler/read/rows.ts';
+import { type Detail, type Field, isInLibrary, type Row, type Section } from '../../profiler/read/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
@@ -71,6 +71,22 @@ function storedField({ stored }: Command): Field[] {
   const at = place === null || isInLibrary(place) ? '' : ` (${place})`;
   const value = `${who}, ${durationText(ms)} before${at}`;
   return [{ label: 'Stored by', value, ...(by !== null && { token: by }) }];
+}
+
+/** A value may be long: it opens below the row. */
+function detailOf(entry: Command): Pick<Row, 'detail'> {
+  const { found, stored } = entry;
+  const parts: Detail[] = [];
+  if (found !== undefined) parts.push({ title: 'Value', value: found.value });
+  if (stored !== undefined) {
+    const { by } = stored;
+    parts.push({
+      title: 'Stored by',
+      fields: storedField(entry),
+      ...(by === null ? {} : { link: { label: 'Open this request', token: by } }),
+    });
+  }
+  return parts.length === 0 ? {} : { detail: () => parts };
 }
 
 function groupSection({ groups }: CacheData): Section {
@@ -180,6 +196,7 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
         ...storedField(entry),
         { label: entry.system === 'memory' ? 'Cache' : 'Server', value: connection },
       ],
+      ...detailOf(entry),
       ...(group === undefined ? {} : { within: `r${at + 1}` }),
     };
   },
