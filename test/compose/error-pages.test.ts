@@ -68,7 +68,7 @@ describe('a failed request', () => {
     const panel = await fetch(`${origin}/_profiler/${profile.token}?panel=request`);
     expect(await panel.text()).to.include('own pages are not recorded');
     const markdown = await fetch(`${origin}/_profiler/${profile.token}.md?panel=request`);
-    expect(await markdown.text()).to.include('error page, which is not recorded');
+    expect(await markdown.text()).to.include('own pages are not recorded');
   });
 
   it('has the body of an error page of its own', async () => {

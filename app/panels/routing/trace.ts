@@ -179,9 +179,9 @@ export function buildTrace(ran: readonly RanLayer[], considered: readonly Consid
   const rows = interleave(ran, considered).flatMap((item): TraceRow[] => {
     const number = numberOf(item.depth);
     if ('outcome' in item) return [{ number, ...ranRow(ran, item, outcome) }];
-    // Routes of other paths are listed if none matches.
+    // Where none matched, routes of other paths say where a new one belongs.
     const isOther = item.kind === 'route' && item.verdict === 'path' && !of.near.has(item.pattern);
-    return isOther ? [] : [{ number, ...consideredRow(item, of) }];
+    return isOther && of.profile.route !== null ? [] : [{ number, ...consideredRow(item, of) }];
   });
   return {
     trace: rows.slice(0, MOST_ROWS),
