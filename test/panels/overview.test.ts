@@ -9,7 +9,16 @@ import { workOf } from '../../app/panels/overview/work.ts';
 import type { Context } from '../../app/profiler/record/context.ts';
 import type { BesideProfile } from '../../app/profiler/panel.ts';
 import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
-import { call, lasting, layer, log, query, reading, view } from '../support/observed-samples.ts';
+import {
+  cacheCommand,
+  call,
+  lasting,
+  layer,
+  log,
+  query,
+  reading,
+  view,
+} from '../support/observed-samples.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
@@ -244,6 +253,17 @@ describe('the overview panel', () => {
       .to.contain('x-customer: c-204')
       .and.match(/authorization: [^·]*masked/);
     expect(asked).to.not.match(/got|user-agent|accept|traceparent|abc/i);
+  });
+
+  it('marks the end of a long value that was cut', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 9);
+        const args = [{ value: `{"name":"${'a'.repeat(200)}"}`, name: null }];
+        context.add('cache', cacheCommand({ command: 'SET', asked: 0, hits: null, args }));
+      },
+    });
+    expect((await page(token))('#asked').text()).to.match(/a…/);
   });
 
   it('shows what differs between runs of a step, and says what did not wait for the step above', async () => {

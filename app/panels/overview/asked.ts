@@ -3,6 +3,7 @@ import type { BesideProfile } from '../../profiler/panel.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
+import { shorten } from '../../profiler/read/span.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
@@ -34,6 +35,7 @@ const MOST_LINES = 6;
 const COUNTED = ['cache', 'call', 'view'];
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
+const LONGEST_ARGUMENTS = 120;
 const LONGEST_LOCALS = 600;
 const LONGEST_FOUND = 360;
 const LONGEST_COMMON = 80;
@@ -248,7 +250,8 @@ function otherStep(row: Row, panel: { name: string; title: string }): Step {
   const said = fields.filter(
     ({ label: name, value }) => SAID.has(name) && value !== null && value !== undefined,
   );
-  const args = panel.name === 'cache' && typeof values === 'string' ? ` ${values.slice(0, 120)}` : '';
+  const args =
+    panel.name === 'cache' && typeof values === 'string' ? ` ${shorten(values, LONGEST_ARGUMENTS)}` : '';
   return {
     ...plain,
     label: WORDS[panel.name] ?? panel.title.toLowerCase().slice(0, 20),
