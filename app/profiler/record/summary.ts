@@ -8,8 +8,10 @@ export function summaryFactsOf(context: Context): SummaryFacts {
   const headers = context.first('response')?.rawHeaders ?? [];
   const length = rawHeader(headers, 'content-length');
   const route = context.last('route');
+  const type = rawHeader(headers, 'content-type');
   return {
-    contentType: rawHeader(headers, 'content-type'),
+    // A copy: V8 keeps the whole header block for a part of it, as long as the row.
+    contentType: type === null ? null : Buffer.from(type).toString(),
     bytes: length === null ? null : Number(length),
     handler: route?.handler ?? null,
     source: route?.source ?? null,
