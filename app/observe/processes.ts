@@ -1,6 +1,7 @@
 /** Child processes -> facts `process`: those of Node's channel `child_process`, and the synchronous ones of channels/child-process.ts. */
 import type { ChildProcess } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
+import { type EventEmitter, errorMonitor } from 'node:events';
 import { commandSecrets } from '../profiler/masking/redact-commands.ts';
 import { truncateText } from '../profiler/record/plain.ts';
 import { type RanSync, syncProcessChannel } from './channels/child-process.ts';
@@ -67,7 +68,7 @@ function syncOutcome({
   const ended = (error ?? result ?? {}) as { status?: unknown; signal?: unknown; error?: unknown };
   const status = typeof ended.status === 'number' ? ended.status : null;
   return {
-    exitCode: status ?? (error === undefined ? 0 : null),
+    exitCode: status ?? (error === undefined && ended.error === undefined ? 0 : null),
     signal: typeof ended.signal === 'string' ? ended.signal : null,
     failure: ended.error ?? (status === null ? error : undefined),
   };
@@ -101,13 +102,14 @@ export function observeProcesses(parts: ObserverParts): { close(): void } {
       calls.end(child, undefined, () => {
         name();
         fact.signal = signal;
-        // A program that can't be started ends with the negative number of its error.
-        if (code !== null && code < 0) fact.error = 'It could not be started.';
-        else fact.exitCode = code;
+        fact.exitCode = code;
       });
     };
     process.nextTick(name);
-    // No listener of `error`: without one of the host's own, it has to be thrown.
+    // No listener of `error`: without one of the host's own, it has to be thrown. Nothing follows then.
+    (child as EventEmitter).once(errorMonitor, (error: unknown) => {
+      if (child.pid === undefined) calls.end(child, error, name);
+    });
     child.once('exit', end);
     child.once('close', end);
   }

@@ -97,7 +97,34 @@ describe('child processes as they are observed', () => {
       expect(spawnSync('/no/such/program').error?.message).to.contain('ENOENT');
     });
     expect(facts.map(({ command }) => command)).to.deep.equal(['/no/such/program', '/no/such/program']);
-    expect(facts[1]?.error).to.contain('ENOENT');
+    for (const fact of facts) {
+      expect(fact.error).to.contain('ENOENT');
+      expect(fact).to.include({ exitCode: null }).and.have.property('durationMs').that.is.a('number');
+    }
+  });
+
+  it('records what could not be started if that error ends up as an uncaught exception', async () => {
+    const facts = await observed(async () => {
+      const thrown = new Promise((resolve) => process.prependOnceListener('uncaughtException', resolve));
+      const listeners = process.listeners('uncaughtException').slice(1);
+      for (const listener of listeners) process.off('uncaughtException', listener);
+      expect(spawn('/no/such/program', []).listenerCount('error')).to.equal(0);
+      await thrown;
+      for (const listener of listeners) process.on('uncaughtException', listener);
+    });
+    expect(facts[0]?.error).to.contain('ENOENT');
+  });
+
+  it('records the signal of a program that was aborted', async () => {
+    const abort = new AbortController();
+    const facts = await observed(async () => {
+      const child = spawn(node, ['-e', 'setInterval(() => {}, 1000)'], { signal: abort.signal });
+      child.once('error', () => undefined);
+      await once(child, 'spawn');
+      abort.abort();
+      await once(child, 'close');
+    });
+    expect(facts[0]).to.include({ signal: 'SIGTERM', error: null });
   });
 
   it('keeps requests that run at once apart', async () => {
