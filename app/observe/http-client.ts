@@ -103,10 +103,11 @@ export function undiciHeaders(headers: unknown): string[] {
 }
 
 function sentHeaders(request: ClientRequest): string[] {
+  const names = request.getRawHeaderNames();
+  // A list of headers is written at once, and can be read nowhere else.
+  if (names.length === 0) return undiciHeaders((request as { _header?: unknown })._header);
   return truncateHeaders(
-    request
-      .getRawHeaderNames()
-      .flatMap((name) => [request.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)])),
+    names.flatMap((name) => [request.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)])),
   );
 }
 
@@ -497,9 +498,12 @@ function http2Headers(headers: Http2Headers): string[] {
   );
 }
 
-/** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy, and a tunnel has that of its other end. */
+/**
+ * Node.js writes `Host`, but not beside a list of headers; a proxy passes on the `host` that it got, which names the proxy, and a tunnel
+ * has that of its other end.
+ */
 function isHostForwarded(request: ClientRequest): boolean {
-  if (request.method === 'CONNECT') return true;
+  if (request.method === 'CONNECT' || !request.hasHeader('host')) return true;
   return request.getRawHeaderNames().includes('host') && request.getHeader('host') !== request.host;
 }
 

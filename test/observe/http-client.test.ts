@@ -313,6 +313,22 @@ describe('outgoing calls as they are observed', () => {
     ]);
   });
 
+  it('names address and headers of a call whose headers are a list, beside which Node.js writes no Host', async () => {
+    const context = newContext();
+    await tracker.run(context, async () => {
+      const headers = ['Host', '127.0.0.1:1', 'X-A', '1', 'X-A', '2'];
+      for (const given of [headers, headers.slice(2)]) {
+        const [response] = (await once(get(`${base}/a`, { headers: given }), 'response')) as [
+          IncomingMessage,
+        ];
+        await once(response.resume(), 'end');
+      }
+    });
+    const calls = context.all('call');
+    expect(calls.map(({ url }) => url)).to.deep.equal([`${base}/a`, `${base}/a`]);
+    expect(calls[0]?.requestHeaders).to.include.ordered.members(['Host', '127.0.0.1:1', 'X-A', '1', 'X-A', '2']); // prettier-ignore
+  });
+
   it('has an error where the called service closes within its response, not where the caller does', async () => {
     const context = newContext();
     const half = createServer((_req, res) => {
