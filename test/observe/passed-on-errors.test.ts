@@ -129,6 +129,24 @@ for (const [name, make] of EXPRESS_VERSIONS)
       expect([caught.status, caught.errors]).to.deep.equal([200, []]);
     });
 
+    it('is not blamed on a handler that a middleware stopped waiting for', async () => {
+      const seen = await see(make, (app) => {
+        app.use((_req, _res, next) => {
+          const error = new HttpError(503, 'Response timeout');
+          error.stack = 'Error: Response timeout\n    at /app/node_modules/connect-timeout/index.js:84:8';
+          setTimeout(() => next(error), 5);
+          next();
+        });
+        app.get('/', function slow() {
+          // Still at work.
+        });
+        app.use(respond);
+      });
+      const [one] = seen.errors;
+      expect(one).to.include({ status: 503 }).and.not.have.property('from');
+      expect(seen.happened.join()).to.not.contain('threw');
+    });
+
     it('names the middleware that passed on a string, which has no stack', async () => {
       const seen = await see(make, (app, profiler) => {
         app.use('/guarded', function checkTenant(_req, _res, next) {

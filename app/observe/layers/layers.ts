@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isRecord } from '../../profiler/json.ts';
 import { truncateText } from '../../profiler/record/plain.ts';
+import { stackText } from '../../profiler/record/thrown-value.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { ErrorFact, ResponseFact, RouteFact } from '../../profiler/record/facts.ts';
 import { type Layer, patternText, routerOf, stackOf } from '../../profiler/record/express-routers.ts';
@@ -97,6 +98,11 @@ function bodyNamesOf({ body }: RoutedRequest): readonly string[] | null {
 /** The router's own failure to decode a path: no layer threw it. */
 function isOfMatching(error: unknown): boolean {
   return error instanceof URIError && error.message.startsWith('Failed to decode param');
+}
+
+/** Of a middleware that gave up waiting: the layer that runs did not fail. */
+function isOfTimeout(error: unknown): boolean {
+  return /[\\/]node_modules[\\/]connect-timeout[\\/]/.test(stackText(error));
 }
 
 function isAfterHeaders(context: Context, { startMs }: LayerFact): boolean {
@@ -466,7 +472,7 @@ function createLayerTrace(
       notePassedOn(context, error, runningIn(trace));
       return;
     }
-    const fact = isOfMatching(error) ? null : runningIn(trace);
+    const fact = isOfMatching(error) || isOfTimeout(error) ? null : runningIn(trace);
     markThrew(fact);
     trace.failure = recordError(context, error, { origin: 'passed on', layer: fact });
   }
