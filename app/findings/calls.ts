@@ -90,6 +90,8 @@ function keyOf({ method, url, requestHeaders, error, status }: Call): string | n
 /** `same`: each got the same body, `other`: they differ; null if the bodies are unknown. */
 function responsesOf(calls: readonly Call[]): 'same' | 'other' | null {
   const bodies = calls.map(({ responseBody }) => responseBody);
+  const lengths = calls.map(({ responseHeaders }) => namedHeader(responseHeaders, 'content-length'));
+  if (new Set(lengths).size > 1 && !lengths.includes(null)) return 'other';
   if (bodies.some((body) => body === undefined || body.text === null || body.truncated)) return null;
   return bodies.every((body) => body?.text === bodies[0]?.text) ? 'same' : 'other';
 }

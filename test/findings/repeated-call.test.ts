@@ -8,7 +8,8 @@ describe('finding repeated-call', () => {
   const upstream = withUpstream((req, res) => {
     if (/typed|counted/.test(req.url ?? '')) res.setHeader('content-type', 'application/json');
     const body = req.url === '/counted' ? JSON.stringify({ asked: ++asked }) : '{}';
-    setTimeout(() => res.end(body), 5);
+    if (req.url === '/longer') setTimeout(() => res.end('.'.repeat(++asked)), 5);
+    else setTimeout(() => res.end(body), 5);
   });
   const ask = withFindingsApp((app) => {
     const call = async (path: string, init: RequestInit = {}): Promise<string> =>
@@ -48,6 +49,10 @@ describe('finding repeated-call', () => {
       for (let index = 0; index < 3; index++) await read('/counted');
       res.send('done');
     });
+    app.get('/longer', async (_req, res) => {
+      for (let index = 0; index < 3; index++) await read('/longer');
+      res.send('done');
+    });
     app.get('/changed', async (_req, res) => {
       await call('/cart');
       await call('/cart/items', { method: 'POST' });
@@ -75,9 +80,12 @@ describe('finding repeated-call', () => {
     expect((await ask('/same')).of('repeated-call')[0]?.sentence).to.contain(
       '3 times with the same address and got the same response; the repeats',
     );
-    const { of, profile } = await ask('/other');
-    expect(profile.panels.http_client?.summary?.count).to.equal(3);
-    expect(of('repeated-call')).to.deep.equal([]);
+    // The body of the second has no type, and is not recorded.
+    for (const path of ['/other', '/longer']) {
+      const { of, profile } = await ask(path);
+      expect(profile.panels.http_client?.summary?.count).to.equal(3);
+      expect(of('repeated-call')).to.deep.equal([]);
+    }
   });
 
   it('reports nothing if something was sent in between, or credentials or address differ', async () => {
