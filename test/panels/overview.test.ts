@@ -306,6 +306,32 @@ describe('the overview panel', () => {
     expect(asked.text()).to.contain('waited 1.5 ms').and.not.contain('asked for before');
   });
 
+  it('counts the calls of one middleware that follow each other', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 9);
+        ['hook', 'hook', 'hook', 'parser', 'hook'].forEach((name, startMs) => {
+          context.add('layer', layer({ name, startMs, durationMs: 0.1, nextMs: 0.1, outcome: 'next' }));
+        });
+        context.add('layer', layer({ name: 'show', kind: 'handler', method: 'GET', startMs: 6, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
+        context.add('route', { pattern: '/', method: 'GET', params: {}, handler: 'show', source: null });
+      },
+    });
+    expect((await page(token))('#received').text()).to.contain('hook × 3 → parser → hook');
+  });
+
+  it('shows a command of Redis when it was made, not before, if it waited for the connection', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 40);
+        context.add('cache', cacheCommand({ command: 'SET', asked: 0, hits: null, startMs: 6, durationMs: 10, waitMs: 5 })); // prettier-ignore
+        context.add('cache', cacheCommand({ command: 'EVALSHA', key: 'k', args: ['b1', '1', 'k', 'v'].map((value) => ({ name: 'k', value })), asked: 0, hits: null, startMs: 20, durationMs: 1 })); // prettier-ignore
+      },
+    });
+    const asked = (await page(token))('#asked').text();
+    expect(asked).to.contain('Timeline6.0 ms').and.contain('EVALSHA b1 1 k v');
+  });
+
   it('shows whole rows, and how many are left out', async () => {
     const row = (id: number) => ({ note: 'x'.repeat(60), kind: id, title: `${id}`.repeat(60), day: id });
     const { token } = await fixture.profileOf({

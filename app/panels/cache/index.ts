@@ -120,7 +120,7 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
   nothing: {
     what: 'This request sent no command to Redis and called no cache in the process.',
     why: 'Recorded: ioredis 4 and later, redis (node-redis) 4 and later; lru-cache 5 and later, node-cache 5, if your own code calls them.',
-    todo: "If the library is in a bundle, pass it to the profiler: profiler.observe('ioredis', Redis).",
+    todo: "If the library is in a bundle, or an ES module imported lru-cache before the profiler, pass it in: profiler.observe('lru-cache', { LRUCache }).",
   },
   letter: 'k',
   section: {

@@ -245,8 +245,10 @@ function dataText({ block }: Row): string {
 function otherStep(row: Row, panel: { name: string; title: string }): Step {
   const { line: _line, ...plain } = row;
   const { label, text, fields = [] } = row;
-  const parts = [label, text === undefined || text === null ? undefined : valueText(text)];
   const values = fieldOf(row, 'Arguments')?.value;
+  // Of a script, the key is one of the arguments.
+  const key = panel.name === 'cache' && SCRIPT.test(label ?? '') && typeof values === 'string' ? null : text;
+  const parts = [label, key === undefined || key === null ? undefined : valueText(key)];
   const said = fields.filter(
     ({ label: name, value }) => SAID.has(name) && value !== null && value !== undefined,
   );
@@ -286,6 +288,7 @@ function viewStep(row: Row): Step {
   return { ...step, text: textOf(tokens), line: () => tokens };
 }
 
+const SCRIPT = /^(?:EVAL|FCALL)/;
 const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
 
 /** It keeps sessions or counts for itself; a statement of another library is the application's, although its line is lost. */
@@ -317,9 +320,8 @@ function madeStep(
   }
 }
 
-/** How long it waited before it was sent. */
+/** How long it waited before it was sent; a command of Redis starts before its wait. */
 function waitedMs(index: number, name: string, profile: Profile): number {
-  if (name === 'cache') return dataOf(profile, 'cache')?.items[index]?.waitMs ?? 0;
   const database = name === 'database' ? dataOf(profile, 'database') : undefined;
   const query = database?.queries[index];
   // A wait that no statement followed starts when it began.

@@ -153,10 +153,21 @@ function headersStep(request: RequestPanelData): Step[] {
   return [text === '' ? { label: 'headers', text: note, href } : { label: 'headers', text, note, href }];
 }
 
+/** `a → a → b` -> `a × 2 → b`: Sails calls one function for each of its hooks. */
+function runsText(names: readonly string[]): string {
+  const starts = [...names.keys()].filter((at) => names[at] !== names[at - 1]);
+  return starts
+    .map((at, run) => {
+      const times = (starts[run + 1] ?? names.length) - at;
+      return `${names[at] ?? ''}${times > 1 ? ` × ${times}` : ''}`;
+    })
+    .join(' → ');
+}
+
 /** A guard that is missing shows only by its absence. */
 function middlewareStep({ before, handler }: Ran): Step[] {
   if (before.length === 0 && handler === null) return [];
-  const text = before.length === 0 ? 'none ran before the handler' : before.join(' → ');
+  const text = before.length === 0 ? 'none ran before the handler' : runsText(before);
   return [{ label: 'middleware', text: text.slice(0, LONGEST), href: '?panel=routing' }];
 }
 
