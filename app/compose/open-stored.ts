@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer } from '../node-http.ts';
 import type { AddressInfo } from 'node:net';
 import type pg from 'pg';
@@ -12,7 +13,6 @@ import { createError, messageOf } from '../errors.ts';
 import { createHostSource } from '../middleware/host-source.ts';
 import { PROFILE_KINDS } from '../profiler/record/context.ts';
 import type { Store, StoreLimits } from '../profiler/store/store.ts';
-import { sleep } from '../profiler/timeouts.ts';
 import { environmentOfStore } from '../config.ts';
 import { requirePackage } from '../paths.ts';
 import { createPool } from '../storage/pool.ts';

@@ -16,9 +16,3 @@ export async function within<T>(work: Promise<T>, ms: number, late: () => Error)
 export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
   await within(work, ms, () => new Error('too late')).catch(() => undefined);
 }
-
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
-}

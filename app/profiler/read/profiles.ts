@@ -9,6 +9,7 @@ import { findText, type SearchedFields } from '../store/find-text.ts';
 import type { EarlierRequest, RouteAround } from './finding-rule.ts';
 import type { Profile, ProfileDocument, ProfileHead } from '../profile.ts';
 import { createLabels } from './labels.ts';
+import { createOneAtATime } from '../one-at-a-time.ts';
 import type { ProfileIndex } from '../store/profile-index.ts';
 import { isKindOf, matcherOf, orderOf } from '../store/query-rows.ts';
 import type { Recorder } from '../record/recorder.ts';
@@ -288,8 +289,8 @@ export function createProfiles(options: {
     return profile;
   }
 
-  /** One at a time, because each adds to what is stored. */
-  let reporting: Promise<unknown> = Promise.resolve();
+  /** Because each adds to what is stored. */
+  const reportInTurn = createOneAtATime();
 
   async function addReport(token: string, facts: readonly BrowserFact[]): Promise<boolean> {
     let found = await store.read(token);
@@ -395,11 +396,7 @@ export function createProfiles(options: {
       if (recorder.running(token)?.ended === true) await sleep(SOON_STORED);
       return store.amend(token, name, JSON.stringify(value ?? null));
     },
-    report(token, facts) {
-      const done = reporting.then(() => addReport(token, facts));
-      reporting = done.catch(() => undefined);
-      return done;
-    },
+    report: (token, facts) => reportInTurn(() => addReport(token, facts)),
     async keep(token, yes) {
       if (recorder.running(token)?.ended === true) await sleep(SOON_STORED);
       return store.keep(token, yes);

@@ -8,7 +8,7 @@ import type { Finding, Severity } from './finding.ts';
 import { isInLibrary } from './rows.ts';
 import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
 import type { ProfileHead } from '../profile.ts';
-import { addTo } from '../group-by.ts';
+import { groupBy } from '../group-by.ts';
 import type { Steps } from '../turns.ts';
 
 export interface SeenPanels {
@@ -69,37 +69,6 @@ function findingOf(
   return finding;
 }
 
-interface Finder {
-  rule: string;
-  needs: readonly string[];
-  find: (kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside) => readonly Finding[];
-  compares?: FindingRule['compares'];
-  relates?: FindingRule['relates'];
-  overlaps?: FindingRule['overlaps'];
-}
-
-/** By the first panel that they need: for most requests few panels have data. */
-function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
-  const groups = new Map<string, Finder[]>();
-  const add = (finder: Finder): void => addTo(groups, finder.needs[0] ?? '', finder);
-  for (const rule of rules) {
-    const find: Finder['find'] = (kept, head, beside) => {
-      const found = rule.find(kept, head, beside);
-      return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, kept));
-    };
-    const { name, needs } = rule;
-    add({
-      rule: name,
-      needs,
-      find,
-      compares: rule.compares?.bind(rule),
-      relates: rule.relates?.bind(rule),
-      overlaps: rule.overlaps?.bind(rule),
-    });
-  }
-  return groups;
-}
-
 export interface FindingRunner {
   find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Steps<Findings>;
   asks(what: 'compares' | 'relates' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
@@ -109,7 +78,8 @@ export function createFindingRunner(
   rules: readonly FindingRule[],
   warn: (sentence: string) => void,
 ): FindingRunner {
-  const groups = groupFinders(rules);
+  /** By the first panel that they need: for most requests few panels have data. */
+  const groups = groupBy(rules, ({ needs }) => needs[0] ?? '');
   const failed = new Set<string>();
 
   /** A rule that throws finds nothing; the panels still show the facts. */
@@ -123,7 +93,7 @@ export function createFindingRunner(
     }
   }
 
-  function findersFor(kept: SeenPanels['kept']): Finder[] {
+  function rulesFor(kept: SeenPanels['kept']): FindingRule[] {
     return Object.keys(kept)
       .flatMap((name) => groups.get(name) ?? [])
       .filter(({ needs }) => needs.every((need) => kept[need] !== undefined));
@@ -133,8 +103,10 @@ export function createFindingRunner(
     *find(kept, head, beside) {
       const all: Finding[] = [];
       let left = 0;
-      for (const finder of findersFor(kept)) {
-        const found = guarded(finder.rule, NONE, () => finder.find(kept, head, beside));
+      for (const rule of rulesFor(kept)) {
+        const found = guarded(rule.name, NONE, () =>
+          rule.find(kept, head, beside).map((draft) => findingOf(draft, rule, kept)),
+        );
         all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
         yield;
@@ -143,8 +115,6 @@ export function createFindingRunner(
       return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
     },
     asks: (what, kept, head) =>
-      findersFor(kept).some(({ rule, [what]: isAsked }) =>
-        guarded(rule, false, () => isAsked?.(kept, head) ?? false),
-      ),
+      rulesFor(kept).some((rule) => guarded(rule.name, false, () => rule[what]?.(kept, head) ?? false)),
   };
 }

@@ -219,8 +219,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   /** Not listed, but its token opens. */
   function rememberInternal(context: Context): void {
     internal.set(context.token, context);
-    const [oldest] = internal.keys();
-    if (internal.size > MOST_INTERNAL && oldest !== undefined) internal.delete(oldest);
+    dropOldest(internal, MOST_INTERNAL);
   }
 
   function settle(context: Context): void {

@@ -2,9 +2,10 @@
  * Records on their way to the database: written in batches, at most some 100 ms after they came. A batch that fails is tried again after
  * growing pauses. If the database stays away, what waits goes to `onUnavailable`, and so does what comes until the database is back.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreItem } from '../../profiler/store/store.ts';
 import { codeOf, isError } from '../../errors.ts';
-import { settledWithin, sleep } from '../../profiler/timeouts.ts';
+import { settledWithin } from '../../profiler/timeouts.ts';
 
 export interface WriteQueueOptions {
   write: (items: readonly StoreItem[]) => Promise<ReadonlySet<string>>;
