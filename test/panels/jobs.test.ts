@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { jobsPanel } from '../../app/panels/jobs/index.ts';
+import { showPanel } from '../../app/testing.ts';
 import { Context } from '../../app/profiler/record/context.ts';
 import { job } from '../support/observed-samples.ts';
 import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
@@ -17,6 +18,14 @@ describe('the panel of jobs', () => {
     const $ = panelPage(jobsPanel, context);
     expect($('#j1').text()).to.contain('confirm').and.contain('mails').and.contain('5.00 s');
     expect($('#j2').text()).to.contain('Connection is closed.');
+  });
+
+  it('counts the time of jobs that were added in parallel once', () => {
+    const { rows } = showPanel(jobsPanel, (context) => {
+      context.add('job', job({ startMs: 5, durationMs: 4 }));
+      context.add('job', job({ startMs: 6, durationMs: 4 }));
+    });
+    expect(rows?.figures?.find(({ label }) => label === 'Time adding jobs')?.value).to.equal(5);
   });
 
   it('shows the job that a profile is about', () => {

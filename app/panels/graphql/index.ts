@@ -2,7 +2,7 @@ import type { Facts } from '../../profiler/record/facts.ts';
 import type { Row } from '../../profiler/read/rows.ts';
 import { shorten } from '../../profiler/read/span.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
-import { totalMs } from '../shared/rows.ts';
+import { coveredMs } from '../shared/rows.ts';
 
 type Operation = Facts['graphql'];
 
@@ -58,7 +58,7 @@ export const graphqlPanel = listPanel({
     );
     return [
       { label: 'GraphQL operations', value: items.length, compare: 'neutral' },
-      { label: 'Time in GraphQL', value: totalMs(items), unit: 'ms', compare: 'cost' },
+      { label: 'Time in GraphQL', value: coveredMs(items), unit: 'ms', compare: 'cost' },
       // Methods of the values, which graphql calls by itself, are not counted.
       ...(calls === 0 ? [] : [{ label: 'Resolver calls', value: calls, compare: 'cost' as const }]),
       { label: 'GraphQL errors', value: errors, tone: errors > 0 ? 'bad' : 'plain' },

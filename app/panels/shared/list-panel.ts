@@ -7,7 +7,7 @@ import type { Field, Figure, Presentation, Row, Section } from '../../profiler/r
 import { type SpanDraft, type SpanKind, shorten, workSpan } from '../../profiler/read/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { rowsSummary } from '../../render/rows-summary.ts';
-import { totalMs } from './rows.ts';
+import { coveredMs } from './rows.ts';
 
 export type ListData<Item, More = object> = { items: readonly Item[] } & More;
 
@@ -100,7 +100,7 @@ export function listPanel<Name extends FactName, More extends object = object>(
         ? []
         : [
             { label: totals[0], value: data.items.length, compare: 'cost' },
-            { label: totals[1], value: totalMs(works), unit: 'ms', compare: 'cost' },
+            { label: totals[1], value: coveredMs(works), unit: 'ms', compare: 'cost' },
             { label: 'Failed', value: failed, tone: failed > 0 ? 'bad' : 'plain' },
           ];
     return {

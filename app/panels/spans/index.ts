@@ -1,7 +1,7 @@
 /** The panel of the spans that the application recorded by `profiler.span`. */
 import type { Facts } from '../../profiler/record/facts.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
-import { totalMs } from '../shared/rows.ts';
+import { coveredMs } from '../shared/rows.ts';
 
 type Span = Facts['span'];
 
@@ -37,12 +37,7 @@ export const spansPanel = listPanel({
   },
   figures: ({ items }) => [
     { label: 'Spans', value: items.length, compare: 'neutral' },
-    {
-      label: 'Time in spans',
-      value: totalMs(items.filter(({ inside }) => inside === null)),
-      unit: 'ms',
-      compare: 'cost',
-    },
+    { label: 'Time in spans', value: coveredMs(items), unit: 'ms', compare: 'cost' },
   ],
   span: ({ name }) => name,
   row: (span, _index, { items }) => ({
