@@ -9,6 +9,7 @@ import { shellQuote } from '../../app/panels/shared/curl.ts';
 import { decodePreview } from '../../app/profiler/http-text.ts';
 import type { BodyFact } from '../../app/profiler/record/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
+import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createPageFixture, type Recorded } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';
@@ -459,6 +460,19 @@ describe('panel request: bodies as they are read', () => {
     const given = { method: 'POST', more: withBody({ text, contentType: 'application/json' }) };
     const { html } = await record(given);
     expect(load(html)('#parsed-v').text()).to.contain('1499');
+  });
+
+  it('writes it once in Markdown, in the command that sends it again', async () => {
+    const { profile } = await record({
+      method: 'POST',
+      url: '/a',
+      headers: ['Host', 'shop', 'X-Forwarded-For', '10.0.0.9'],
+      more: withBody({ text: 'as it came', contentType: 'text/plain' }),
+    });
+    const markdown = rowsMarkdown(panel.rows!(profile.panels.request?.data, { profile, amendments: {} }));
+    expect(markdown.split('as it came')).to.have.lengthOf(2);
+    expect(markdown).to.match(/--data-raw 'as it came'/);
+    expect(markdown).to.match(/X-Forwarded-For.*10\.0\.0\.9/);
   });
 
   it('writes the request as it came over the wire, each header on one line', async () => {

@@ -95,7 +95,6 @@ function receivedHeaders({ headers }: RequestPanelData, profile: Profile): Secti
     values: 'request header',
     rows: valueRows(profile, headers, 'headers').map((row) => ({ ...row, ...varyingOf(row.label ?? '') })),
     none: 'No header was sent.',
-    inMarkdown: false,
   };
 }
 
@@ -287,18 +286,15 @@ function testSection(data: RequestPanelData, profile: Profile): Section {
   };
 }
 
-function httpSections(data: RequestPanelData): Section[] {
-  const http = toHttp(data);
-  return [
-    {
-      id: 'as-http',
-      title: 'Request as HTTP',
-      ...(http.bodyLeftOut === null ? {} : { note: `without its body: ${http.bodyLeftOut}` }),
-      rows: [
-        foldedRow('http', 'As it came over the wire', { text: http.lines.join('\n'), language: 'http' }),
-      ],
-    },
-  ];
+function httpSection(data: RequestPanelData): Section {
+  const { lines, bodyLeftOut } = toHttp(data);
+  return {
+    id: 'as-http',
+    title: 'Request as HTTP',
+    ...(bodyLeftOut === null ? {} : { note: `without its body: ${bodyLeftOut}` }),
+    rows: [foldedRow('http', 'As it came over the wire', { text: lines.join('\n'), language: 'http' })],
+    inMarkdown: false,
+  };
 }
 
 export function presentRequest(
@@ -356,7 +352,7 @@ export function presentRequest(
       clientSection(data, profile),
       curlSection(data, profile),
       testSection(data, profile),
-      ...httpSections(data),
+      httpSection(data),
       maskedSection(profile),
     ],
   };
