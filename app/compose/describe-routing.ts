@@ -10,6 +10,7 @@ import { otherSpelling } from '../middleware/not-found.ts';
 import { pathOfTarget } from '../middleware/request-target.ts';
 import type { Context } from '../profiler/record/context.ts';
 import type { Facts } from '../profiler/record/facts.ts';
+import { rawHeader } from '../profiler/record/raw-headers.ts';
 import { routerOf, stackOf } from '../profiler/record/express-routers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 
@@ -37,9 +38,8 @@ function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
 function redirectOf(context: Context): RoutingFact['redirect'] {
   const response = context.first('response');
   if (response?.status !== 301) return null;
-  const index = response.rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'location');
-  const location = response.rawHeaders[index + 1];
-  return index === -1 || location === undefined ? null : { status: response.status, location };
+  const location = rawHeader(response.rawHeaders, 'location');
+  return location === null ? null : { status: response.status, location };
 }
 
 interface Application extends Express {
