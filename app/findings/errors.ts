@@ -78,7 +78,7 @@ export const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http
         const when =
           durationMs === null || atMs <= durationMs
             ? 'after the headers were sent'
-            : `${duration(atMs - durationMs)} after the response`;
+            : `${duration(atMs - durationMs)} after ${outcome === 'aborted' ? 'the connection had closed' : 'the response'}`;
         const sentence = `Thrown ${when}: ${nameOf(record)}`;
         return [{ ...common, label: 'late error', broke: 'unseen', severity: 'warn', sentence }];
       }
@@ -301,9 +301,11 @@ const errorAnswered2xx: Rule<Needs<'routing', 'exception'>> = {
   find({ routing, exception }, { status, outcome }) {
     // A response that broke off hides nothing from its client.
     if (!isSuccess(status) || outcome === 'aborted') return [];
+    const { errors = [] } = exception ?? {};
     // Reported by error-dropped, and by answered-twice.
-    if (exception?.errors.some((error) => error.dropped === true || isAnsweredTwice(error)) === true)
-      return [];
+    if (errors.some((error) => error.dropped === true || isAnsweredTwice(error))) return [];
+    // By error-thrown: a response that was sent before can't tell.
+    if (errors.length > 0 && errors.every(({ late, origin }) => late || origin === 'late')) return [];
     const layer = routing.layers.find(({ outcome }) => outcome === 'threw');
     if (layer === undefined) return failedResolver(exception, status);
     const sentence = `${nameOfLayer(layer)} failed, but the request still answered ${status}`;

@@ -73,13 +73,17 @@ describe('finding error-thrown', () => {
   it('reports errors after the response', async () => {
     const { profile } = await ask('/late');
     let finding: Finding | undefined;
+    let rules: unknown[] = [];
     // It comes to the profile when that is stored already.
     await until(async () => {
       const stored = JSON.parse(await ask.page(urls.profileJson(profile.token))) as { profile: Profile };
+      rules = stored.profile.findings.map(({ rule }) => rule);
       finding = stored.profile.findings.find(({ rule }) => rule === 'error-thrown');
       return finding !== undefined;
     }, 'the profile is written again');
     expect(finding).to.include({ label: 'late error', severity: 'warn' });
+    // The response was sent before: it hid nothing.
+    expect(rules).to.not.include('error-answered-2xx');
     expect(finding?.sentence).to.match(
       /^Thrown (?:\d+\.\d+ m?s after the response|after the headers were sent): TypeError: too late$/,
     );
@@ -118,6 +122,10 @@ describe('finding error-thrown', () => {
       sentence: 'Thrown: RangeError: lost, and no response was sent',
       place: 'a.ts:2',
     });
+    const late = { exception: { errors: [{ ...record, thrown, late: true, atMs: 901 }] } };
+    expect(errorThrown.find(late as unknown as typeof kept, head, NOTHING_BESIDE)[0]?.sentence).to.equal(
+      'Thrown 1.0 ms after the connection had closed: RangeError: lost',
+    );
   });
 
   it('ignores refusals, caught errors and errors with a cause', async () => {
