@@ -16,7 +16,9 @@ const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*
 const NAME_IN_TEXT =
   /(?:"([^"\r\n]{1,200})"|\b([A-Za-z_][\w.-]{1,60})(\\{0,16}["'`])?\]?)(?:\s{0,20}(?:[:=]>?(?!:)|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
 const NUMBER = /-?\d[\d.eE+-]*/y;
-const IN_CONTAINER = /\\{0,16}"|-?\d[\d.eE+-]*|[{}[\]]/g;
+const IN_CONTAINER = /\\{0,16}["'`]|-?\d[\d.eE+-]*|[{}[\]]/g;
+/** As Node.js prints a list of texts. */
+const LIST = /\[\s{0,20}\\{0,16}["'`]/y;
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
 /** A block of YAML: the lines below `token: |` that are indented. */
 const BLOCK = /[|>][+-]?\d?[+-]?[ \t]*\r?\n(?:[ \t]+[^\r\n]*(?:\r?\n|$)){1,200}/y;
@@ -144,7 +146,7 @@ function maskContainer(
     if (token === '{' || token === '[') open++;
     else if (token === '}' || token === ']') {
       if (--open === 0) return { shown: shown + text.slice(done, at + 1), end: at + 1 };
-    } else if (token.endsWith('"')) {
+    } else if (/["'`]$/.test(token)) {
       const quoted = readQuoted(text, at);
       if (quoted === null) continue;
       const { value, end } = quoted;
@@ -190,7 +192,7 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
       return;
     }
     const isJson = quote.endsWith('"');
-    if (isJson && /[{[]/.test(text.charAt(start))) {
+    if ((isJson && /[{[]/.test(text.charAt(start))) || matchAt(LIST, text, start) !== '') {
       const { shown, end } = maskContainer(text, start, { name, quote, masking });
       replace(start, end, shown);
       return;
