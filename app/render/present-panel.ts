@@ -77,3 +77,9 @@ export function presentPanel(panel: Panel, from: PresentFrom): Presentation | nu
     return rowsOfData(data);
   }
 }
+
+/** Of the panel with this name; without rows if the profile or the application has none. */
+export function presentNamed(panels: readonly Panel[], name: string, from: PresentFrom): Presentation {
+  const panel = panels.find((one) => one.name === name);
+  return (panel === undefined ? null : presentPanel(panel, from)) ?? { sections: [] };
+}

@@ -7,7 +7,7 @@ import type { RoutingData } from '../../panels/routing/data.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { presentPanel } from '../../render/present-panel.ts';
+import { presentNamed } from '../../render/present-panel.ts';
 import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
 import { isProfilerTarget, urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -96,9 +96,8 @@ export function createErrorPage({
   }
 
   function rowsOf(name: string, profile: Profile): RowsPage {
-    const panel = panels.find((one) => one.name === name);
-    const presented = panel && presentPanel(panel, { profile, amendments: {} });
-    const sections = (presented?.sections ?? []).map((section) => ({
+    const presented = presentNamed(panels, name, { profile, amendments: {} });
+    const sections = presented.sections.map((section) => ({
       ...section,
       rows: section.rows.slice(0, MOST_ROWS),
       left: (section.left ?? 0) + Math.max(0, section.rows.length - MOST_ROWS),

@@ -10,7 +10,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { RoutePercentiles } from '../../profiler/store/route-summary.ts';
 import type { Row } from '../../profiler/read/rows.ts';
 import { inTurns } from '../../profiler/turns.ts';
-import { presentPanel } from '../../render/present-panel.ts';
+import { presentNamed } from '../../render/present-panel.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import type { PageServices } from './page-services.ts';
 import { OVERVIEW, type ShownProfile } from './profile-model.ts';
@@ -159,9 +159,8 @@ export async function readBeside(
   function rowsOf(name: string): readonly Row[] {
     const known = rowsBy.get(name);
     if (known !== undefined) return known;
-    const panel = panels.find((one) => one.name === name);
-    const presented = panel === undefined ? null : presentPanel(panel, { profile, amendments });
-    const rows = presented?.sections.flatMap((section) => section.rows) ?? [];
+    const { sections } = presentNamed(panels, name, { profile, amendments });
+    const rows = sections.flatMap((section) => section.rows);
     rowsBy.set(name, rows);
     return rows;
   }

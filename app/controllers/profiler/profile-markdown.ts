@@ -6,7 +6,7 @@ import type { Panel, PanelPage, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { blocks, code, fence, heading, pairs, prose } from '../../view-helpers/markdown.ts';
-import { presentPanel } from '../../render/present-panel.ts';
+import { presentNamed, presentPanel } from '../../render/present-panel.ts';
 import type { Section } from '../../profiler/read/rows.ts';
 import { rowsMarkdown, sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyText } from '../../view-helpers/history.ts';
@@ -81,9 +81,8 @@ function bodyOf(panel: Panel, from: PresentFrom): string {
 const AT_TOP = new Set(['started', 'differs-here', 'beside', 'received', 'asked', 'sent']);
 
 function topOf(panels: readonly Panel[], from: PresentFrom): string[] {
-  const overview = panels.find(({ name }) => name === OVERVIEW);
-  if (overview === undefined || panels.length === 1 || from.profile.summary !== null) return [];
-  const sections = presentPanel(overview, from)?.sections ?? [];
+  if (panels.length === 1 || from.profile.summary !== null) return [];
+  const { sections } = presentNamed(panels, OVERVIEW, from);
   const verdict = sections.find(({ id, rows }) => id === 'wrong' && rows.length === 0)?.none;
   const write = (section: Section): string => sectionMarkdown(section).replace(/^### /, '## ');
   return [

@@ -7,7 +7,7 @@ import type { Finding } from '../../profiler/read/finding.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import { hasTail, type RoutePercentiles } from '../../profiler/store/route-summary.ts';
-import { presentPanel } from '../../render/present-panel.ts';
+import { presentNamed } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyText } from '../../view-helpers/history.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
@@ -73,9 +73,8 @@ function blocksNamed(rows: readonly Row[], names: ReadonlySet<unknown>): string[
     .flatMap(({ block }) => (block === undefined ? [] : blockText(block)));
 }
 
-function evidenceOf({ anchor, place }: Finding, presented: Presentation | null): string {
-  if (presented === null) return '';
-  const rows = presented.sections.flatMap(({ rows }) => rows);
+function evidenceOf({ anchor, place }: Finding, { sections }: Presentation): string {
+  const rows = sections.flatMap(({ rows }) => rows);
   const named = rows.find(({ id }) => anchor !== undefined && id === anchor);
   const members = rows.filter(({ within }) => anchor !== undefined && within === anchor).slice(0, SAMPLES);
   const samples = members.length > 0 ? members : named === undefined ? [] : [named];
@@ -96,9 +95,7 @@ export function findingParts({ findings, profile, panels, amendments }: ShownPro
   return [...findings.shown, ...findings.folded].map((finding) => {
     const { label, severity, sentence, place, panel, code: fixCode, history } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
-    const owner = panels.find(({ name }) => name === panel);
-    const evidence =
-      owner === undefined ? '' : evidenceOf(finding, presentPanel(owner, { profile, amendments }));
+    const evidence = evidenceOf(finding, presentNamed(panels, panel, { profile, amendments }));
     const isNew = evidence !== '' && !seen.has(evidence);
     seen.add(evidence);
     return blocks([
@@ -116,11 +113,9 @@ function sectionParts(
   name: string,
   pick: (section: Section) => Section | null,
 ): string[] {
-  const panel = panels.find((one) => one.name === name);
-  if (panel === undefined || !hasContent(profile, name)) return [];
-  const sections = presentPanel(panel, { profile, amendments, beside })?.sections ?? [];
-  return sections
-    .map(pick)
+  if (!hasContent(profile, name)) return [];
+  return presentNamed(panels, name, { profile, amendments, beside })
+    .sections.map(pick)
     .map((section) => (section === null ? '' : sectionMarkdown(section).replace(/^### /, '## ')))
     .filter((text) => text !== '');
 }
@@ -143,9 +138,8 @@ const lastRows = (most: number) => (section: Section) => ({
 });
 
 function nothingFound({ profile, panels, amendments, beside }: ShortMarkdownOptions): string {
-  const overview = panels.find(({ name }) => name === OVERVIEW);
-  const presented = overview === undefined ? null : presentPanel(overview, { profile, amendments, beside });
-  return presented?.sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.';
+  const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
+  return sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.';
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {

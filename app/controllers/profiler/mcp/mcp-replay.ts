@@ -8,7 +8,7 @@ import { busiestFunctionIn, callTree, isSampled } from '../../../profiler/read/c
 import type { Panel } from '../../../profiler/panel.ts';
 import type { Profile } from '../../../profiler/profile.ts';
 import type { FoundProfile } from '../../../profiler/read/profiles.ts';
-import { presentPanel } from '../../../render/present-panel.ts';
+import { presentNamed } from '../../../render/present-panel.ts';
 import { sectionMarkdown } from '../../../render/rows-markdown.ts';
 import { urls } from '../../../urls.ts';
 import { blocks, code, fence, heading, prose } from '../../../view-helpers/markdown.ts';
@@ -62,8 +62,7 @@ function cpuText({ profile, amendments }: FoundProfile, panels: readonly Panel[]
   if (!isSampled(kept))
     return 'skipped' in kept ? `No CPU profile of it was made: ${prose(kept.skipped)}` : '';
   const busiest = busiestFunctionIn(callTree(kept));
-  const panel = panels.find(({ name }) => name === 'cpu');
-  const { sections = [] } = panel === undefined ? {} : (presentPanel(panel, { profile, amendments }) ?? {});
+  const { sections } = presentNamed(panels, 'cpu', { profile, amendments });
   return blocks([
     `## CPU: ${durationText(kept.ownMs)} in ${count(kept.samples, 'sample')}`,
     busiest === null
@@ -103,9 +102,8 @@ function verdictText(before: FoundProfile, after: FoundProfile, comparison: Comp
 
 async function valuesText(services: PageServices, found: FoundProfile): Promise<string> {
   if (!hasValues(found.profile)) return NO_VALUES;
-  const panel = services.panels.find(({ name }) => name === 'exception');
   const form = await readValuesForm(services, found);
-  const { lead = [], sections = [] } = (panel === undefined ? null : presentPanel(panel, found)) ?? {};
+  const { lead = [], sections } = presentNamed(services.panels, 'exception', found);
   return blocks([
     form?.from?.said ?? 'It did not fail this time.',
     ...lead,
