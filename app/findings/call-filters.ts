@@ -1,5 +1,5 @@
 /** A filter that a called service did not apply. Sentences have names, never values. */
-import { parseBeginning } from '../panels/shared/json-leaves.ts';
+import { listsIn } from '../panels/shared/json-leaves.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
@@ -27,10 +27,8 @@ function askedIn({ url }: Call): Map<string, { as: string; values: Set<string> }
 
 /** The one list of objects in a whole body; empty: there is none. */
 function itemsIn({ responseBody }: Call): Record<string, Json>[] {
-  const body = responseBody?.truncated === false ? parseBeginning(responseBody.text ?? '') : undefined;
-  if (body?.isWhole !== true) return [];
-  const lists = (isRecord(body.value) ? Object.values(body.value) : [body.value]).filter(Array.isArray);
-  const items = lists.length === 1 ? (lists[0] as Json[]) : [];
+  const [items = [], ...others] = responseBody?.truncated === false ? listsIn(responseBody.text ?? '') : [];
+  if (others.length > 0) return [];
   return items.every((item) => isRecord(item)) ? items : [];
 }
 

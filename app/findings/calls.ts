@@ -21,6 +21,7 @@ import {
 } from './shared/calls.ts';
 import { type Call, type Database, endOf, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
 import { isOfWork, wasSeen } from './shared/errors.ts';
+import { isSuccess } from './shared/http.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
 import {
@@ -351,10 +352,6 @@ const failedCall: Rule<Needs<'http_client', 'request' | 'exception'>> = {
 const KEEPS_VALUES =
   /^(?:lru-cache|node-cache|cache-manager|cacheable|keyv|quick-lru|tiny-lru|mnemonist|memoizee|memoize|mem|moize|p-memoize|async-cache-dedupe|bentocache|toad-cache|@isaacs\/ttlcache)$/;
 
-function isSuccessful(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
-}
-
 function wasReceived(request: KeptRequest | undefined, text: string): boolean {
   return receivedFields(request ?? {}).some(({ value }) => value === text);
 }
@@ -391,7 +388,7 @@ function failedBefore(request: KeptRequest, earlier: readonly OtherRequest[]) {
       if (seen.has(call.url)) continue;
       seen.add(call.url);
       const hasNone = call.error !== null || (call.status ?? 0) >= 500;
-      if (!hasNone || call.method !== 'GET' || !isSuccessful(head.status)) continue;
+      if (!hasNone || call.method !== 'GET' || !isSuccess(head.status)) continue;
       const subject = sharedSubject(call.url, request, kept.request);
       if (subject !== undefined) return { call, subject, head };
     }
@@ -407,12 +404,12 @@ const failureCached: Rule<Needs<'request', 'http_client' | 'cache' | 'database'>
   fix: 'Don’t cache the replacement of a failed response, or cache it for seconds. Throw in the function that fills the cache, and choose the replacement outside of it. Log the failure.',
   // Earlier requests are read for those alone that may have had everything in memory.
   compares: ({ request, http_client: client, database }, { status }) =>
-    isSuccessful(status) &&
+    isSuccess(status) &&
     (client?.calls ?? []).length === 0 &&
     (database?.queries ?? []).length === 0 &&
     (request.response?.text ?? '') !== '',
   find({ request, http_client: client, cache }, { status }, { earlier, shared }) {
-    if (!isSuccessful(status) || (client?.calls ?? []).length > 0) return [];
+    if (!isSuccess(status) || (client?.calls ?? []).length > 0) return [];
     const found = failedBefore(request, earlier);
     if (found === null) return [];
     const { call, subject, head } = found;

@@ -5,6 +5,7 @@
 import type { BrowserCall, BrowserFact } from '../profiler/read/browser-report.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
+import { parseJson } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { corsReasonOf, credentialsReasonOf } from './shared/cors.ts';
@@ -45,11 +46,7 @@ function blamed({ kept: { exception, routing, request } }: Exchange): { name: st
 function bodyOf({ kept: { request } }: Exchange): unknown {
   const { text, truncated, contentType } = request?.response ?? {};
   if (typeof text !== 'string' || truncated === true || !/[/+]json$/.test(mediaTypeOf(contentType ?? null))) return undefined; // prettier-ignore
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return parseJson(text);
 }
 
 /** The field that the script read, as the body has it. */

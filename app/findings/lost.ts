@@ -5,7 +5,7 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -212,8 +212,7 @@ function nestedIn({ body }: KeptRequest): { name: string; value: Record<string, 
 }
 
 function parsedJson(value: Json): Json {
-  const whole = typeof value === 'string' && /^\s*\{/.test(value) ? parseBeginning(value) : undefined;
-  return whole?.isWhole === true ? whole.value : value;
+  return typeof value === 'string' && /^\s*\{/.test(value) ? (parseJson(value) ?? value) : value;
 }
 
 function isEqualJson(one: Json | undefined, other: Json): boolean {

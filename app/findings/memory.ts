@@ -9,7 +9,7 @@ import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
 import { addTo } from '../profiler/group-by.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -483,10 +483,8 @@ function wholeReads({ database, http_client: client, cache, jobs }: Partial<Kept
 }
 
 function sentLeaves({ response }: KeptRequest): Map<string, Leaf> {
-  const json = /\bjson\b/i.test(response?.contentType ?? '')
-    ? parseBeginning(response?.text ?? '')
-    : undefined;
-  const leaves = json?.isWhole === true ? leavesOf(json.value, MOST_LEAVES) : [];
+  const json = /\bjson\b/i.test(response?.contentType ?? '') ? parseJson(response?.text ?? '') : undefined;
+  const leaves = json === undefined ? [] : leavesOf(json, MOST_LEAVES);
   return new Map(leaves.map((leaf) => [leaf.path, leaf]));
 }
 

@@ -1,14 +1,15 @@
 /** Pages of a list: rows that are skipped, and limits that count something else. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { leavesIn, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesIn, listsIn } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import type { Database, Needs, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import {
   draftAt,
+  hasJoinsOf,
   labelOf,
   plainSql,
   PRIMARY,
@@ -81,17 +82,12 @@ function rootKeyOf(sql: string): { name: string; of: string; table: string } | n
 
 /** Keys of the entries of a list that the response is or has; each entry has another one. */
 function listedKeys({ response }: KeptRequest): Set<string>[] {
-  const whole = parseBeginning(response?.text ?? '');
-  const value = whole?.isWhole === true ? whole.value : null;
-  const lists = (isRecord(value) ? Object.values(value) : [value]).filter((part) => Array.isArray(part));
-  return lists.flatMap((list) => {
+  return listsIn(response?.text ?? '').flatMap((list) => {
     const keys = list.flatMap((entry) => (isRecord(entry) ? (textOf(entry.id ?? entry.uuid) ?? []) : []));
     const unique = new Set(keys);
     return unique.size === list.length && unique.size > 0 ? [unique] : [];
   });
 }
-
-const JOINED = / (?:(?:left|inner|right|full|outer) )*join .*?(?= where | group | order | limit |;|$)/i;
 
 /** That rows of the first table repeat in a full page, although the request counts or lists each of them once; null: neither is known. */
 function repeatedRows(database: Database, { query }: Read, request: KeptRequest): string | null {
@@ -101,11 +97,10 @@ function repeatedRows(database: Database, { query }: Read, request: KeptRequest)
   const keys = foundRows(query).flatMap((row) => textOf(row[key.name]) ?? []);
   const unique = new Set(keys);
   if (unique.size === keys.length) return null;
-  const joins = JOINED.exec(sql)?.[0].toLowerCase() ?? '\n';
   const once = `count(distinct${key.of}`.toLowerCase();
   const isCounted = database.queries.some((other) => {
     const text = plainSql(database, other).toLowerCase();
-    return text.includes(joins) && text.replace(/ /g, '').replace('distinct(', 'distinct').includes(once);
+    return hasJoinsOf(sql, text) && text.replace(/ /g, '').replace('distinct(', 'distinct').includes(once);
   });
   const listed = listedKeys(request).find(
     (list) => list.size < (query.rows ?? 0) && [...unique].every((each) => list.has(each)),
@@ -125,13 +120,13 @@ const limitOfJoined: Rule<Needs<'database' | 'request'>> = {
   why: 'A statement with a join and a LIMIT returned as many rows as the limit. Several of them are one entry: the response has fewer entries with lists, or the response or a `count(distinct …)` has a key once that the rows repeat.',
   fix: 'Limit the entries before you join: a subselect with the LIMIT, or a second statement for the lists. In Sequelize that is `separate: true` without `subQuery: false`; in TypeORM, `skip` and `take` instead of `offset` and `limit`.',
   find({ database, request }) {
-    const whole = parseBeginning(request.response?.text ?? '');
+    const sent = parseJson(request.response?.text ?? '');
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { query, index, read } = one;
       const limit = limitOf(read, query);
       if (read.verb !== 'select' || read.joins === 0 || read.isAggregated) return [];
       if (limit < 2 || query.rows !== limit) return [];
-      const list = whole?.isWhole === true ? listWith(whole.value, limit) : null;
+      const list = sent === undefined ? null : listWith(sent, limit);
       const seen =
         list === null
           ? repeatedRows(database, one, request)

@@ -1,14 +1,23 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
 import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf, listsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import type { Json } from '../profiler/json.ts';
 import type { Database, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
 import { textsIn } from './shared/conditions.ts';
-import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf } from './shared/queries.ts';
+import {
+  draftAt,
+  hasJoinsOf,
+  labelOf,
+  plainSql,
+  PRIMARY,
+  type Read,
+  readsOf,
+  sqlOf,
+} from './shared/queries.ts';
 import { bracketed, count, excerpt } from './shared/wording.ts';
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
@@ -311,19 +320,9 @@ const pathWithoutSlash: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
-const JOINS = /\b(?:(?:left|inner|right|full|outer) )*join .*?(?= where | group | order | limit |;|$)/i;
-
 /** `select count(o.id) from orders o`: what it counts, the table and its other name. */
 const COUNTED =
   /^select count ?\( ?(?:\*|(?!distinct\b)(?:(\w+)\.)?\w+) ?\).* from (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
-
-/** Lengths of the lists that the response is or has. */
-function listLengths({ response }: KeptRequest): number[] {
-  const whole = parseBeginning(response?.text ?? '');
-  const value = whole?.isWhole === true ? whole.value : null;
-  const parts = isRecord(value) ? Object.values(value) : [value];
-  return parts.flatMap((part) => (Array.isArray(part) ? [part.length] : []));
-}
 
 const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
   name: 'joined-rows-counted',
@@ -332,7 +331,7 @@ const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
   why: 'A count without `distinct` has the same joins as another statement of the request, which returned more rows than the response has entries.',
   fix: 'Count the entries: `count(distinct orders.id)`, `distinct: true` of Sequelize, or a count without the joins.',
   find({ database, request }) {
-    const lengths = listLengths(request);
+    const lengths = listsIn(request.response?.text ?? '').map((list) => list.length);
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { read, query } = one;
       const sql = plainSql(database, query);
@@ -340,15 +339,12 @@ const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
       // Rows of a joined table may be what was to be counted.
       const [, counted, table = '', alias = table] = COUNTED.exec(sql) ?? [];
       if (table === '' || (counted !== undefined && counted !== table && counted !== alias)) return [];
-      const joins = JOINS.exec(sql)?.[0].toLowerCase();
       const page = database.queries.find(
         (other) =>
           other !== query &&
           (other.rows ?? 0) > 1 &&
           !/^select (?:distinct|count)\b/i.test(plainSql(database, other)) &&
-          plainSql(database, other)
-            .toLowerCase()
-            .includes(joins ?? '\n'),
+          hasJoinsOf(sql, plainSql(database, other)),
       );
       const entries = Math.max(...lengths.filter((length) => length <= (page?.rows ?? 0)));
       if (page?.rows === null || page === undefined || entries < 1 || entries === page.rows) return [];

@@ -1,5 +1,5 @@
 /** Changes that rest on a read which another change made stale, of this request or of one at the same time. */
-import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
+import { clockOf, type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { commits } from '../profiler/transaction-sql.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
@@ -100,13 +100,6 @@ function decisionsIn(database: Database): Decision[] {
   });
 }
 
-/** Milliseconds by which the other request began later. */
-function shiftOf(other: OtherRequest, { head, kept }: OtherRequest): number {
-  const [here, there] = [kept.runtime?.startMark, other.kept.runtime?.startMark];
-  const isSameClock = here !== undefined && there !== undefined && other.head.process === head.process;
-  return isSameClock ? there - here : other.head.startedAt - head.startedAt;
-}
-
 const writeSkew: Rule<Needs<'database', 'runtime'>> = {
   name: 'write-skew',
   needs: ['database'],
@@ -117,7 +110,7 @@ const writeSkew: Rule<Needs<'database', 'runtime'>> = {
   find(kept, head, { overlapping }) {
     const others = (overlapping as readonly OtherRequest[]).map((other) => ({
       head: other.head,
-      shiftMs: shiftOf(other, { head, kept }),
+      shiftMs: clockOf({ head, kept }, other).shiftMs,
       decisions: other.kept.database === undefined ? [] : decisionsIn(other.kept.database),
     }));
     return decisionsIn(kept.database).flatMap(({ change, columns, ...own }): FindingDraft[] => {

@@ -6,6 +6,7 @@ import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isEncoded, mediaTypeOf } from '../profiler/http-text.ts';
+import { parseJson } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
@@ -248,13 +249,7 @@ const jsonTwice: Rule<Needs<'request', 'routing'>> = {
 };
 
 function isJson(text: string): boolean {
-  if (!/^\s*(?:\{\s*["}]|\[\s*[[{"\d\]])/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return /^\s*(?:\{\s*["}]|\[\s*[[{"\d\]])/.test(text) && parseJson(text) !== undefined;
 }
 
 const wrongType: Rule<Needs<'request', 'routing'>> = {

@@ -4,7 +4,7 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import { type Database, type Needs, type Query, type Rule } from './shared/kept.ts';
 import { keyedBy, textsIn } from './shared/conditions.ts';
 import {
@@ -161,11 +161,7 @@ function isNothing(value: unknown, depth = 0): boolean {
 function sendsNothing({ response }: KeptRequest): boolean {
   if (response === undefined || !/\bjson\b/i.test(response.contentType ?? 'json')) return false;
   if (response.bytes === 0) return true;
-  try {
-    return !response.truncated && isNothing(JSON.parse(response.text ?? '[]'));
-  } catch {
-    return false;
-  }
+  return !response.truncated && isNothing(parseJson(response.text ?? ''));
 }
 
 const foundNothing: Rule<Needs<'database' | 'request'>> = {
@@ -209,16 +205,14 @@ function entriesOf({ response }: KeptRequest): number | null {
   if (response?.text === null || response === undefined || !/\bjson\b/i.test(response.contentType ?? ''))
     return null;
   if (response.truncated) return Math.floor(response.bytes / SHORTEST_ENTRY);
+  const parsed = parseJson(response.text);
+  if (parsed === undefined) return null;
   let entries = 0;
-  const walk = (value: unknown): void => {
+  const walk = (value: Json): void => {
     if (Array.isArray(value)) entries += value.length;
     if (typeof value === 'object' && value !== null) Object.values(value).forEach(walk);
   };
-  try {
-    walk(JSON.parse(response.text));
-  } catch {
-    return null;
-  }
+  walk(parsed);
   return entries;
 }
 

@@ -45,6 +45,14 @@ export function isWrite({ read }: Read): boolean {
   return read.verb === 'insert' || read.verb === 'update';
 }
 
+const JOINS = /\b(?:(?:left|inner|right|full|outer) )*join .*?(?= where | group | order | limit |;|$)/i;
+
+/** Whether another statement has all joins of this one, written the same. */
+export function hasJoinsOf(sql: string, other: string): boolean {
+  const joins = JOINS.exec(sql)?.[0].toLowerCase();
+  return joins !== undefined && other.toLowerCase().includes(joins);
+}
+
 export const PRIMARY = /^(?:_?id|uuid)$/i;
 
 /** A finding about a statement, of a failure that the response does not show. */

@@ -2,6 +2,7 @@
  * A line as a logger wrote it -> level, channel, message and context, where its format has them: JSON (pino, bunyan, winston),
  * debug's, NestJS's, log4js's, or a leading level. Any other line is a message as a whole; nothing is guessed.
  */
+import { isRecord, parseJson } from '../../profiler/json.ts';
 import type { LogLevel } from './logs.ts';
 
 export interface ReadLine {
@@ -47,14 +48,9 @@ const EVERYWHERE = new Set(['time', 'timestamp', '@timestamp', 'pid', 'hostname'
 
 export function readJsonLine(text: string): ReadLine | null {
   if (!text.startsWith('{') || !text.endsWith('}')) return null;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (typeof parsed !== 'object' || parsed === null) return null;
-  const { level, severity, msg, message, name, logger, ...rest } = parsed as Record<string, unknown>;
+  const parsed = parseJson(text);
+  if (!isRecord(parsed)) return null;
+  const { level, severity, msg, message, name, logger, ...rest } = parsed;
   const read = levelOf(level ?? severity ?? rest['log.level']);
   const said = msg ?? message;
   if (read === null && typeof said !== 'string') return null;

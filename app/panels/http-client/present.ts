@@ -1,9 +1,10 @@
 import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
+import { parseJson } from '../../profiler/json.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Detail, Presentation, Row } from '../../profiler/read/rows.ts';
+import { type Detail, jsonBlock, type Presentation, type Row } from '../../profiler/read/rows.ts';
 import { bytesText, durationText } from '../../view-helpers/numbers.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
@@ -114,15 +115,6 @@ function statusText({ status, error }: CallEntry): string | null {
   return error === null ? 'no response' : null;
 }
 
-function indented(text: string): string | null {
-  if (!/^\s*[[{]/.test(text)) return null;
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return null;
-  }
-}
-
 const MOST_BODY = 6000;
 
 function bodyDetail(title: string, body: CallEntry['requestBody']): Detail[] {
@@ -130,14 +122,14 @@ function bodyDetail(title: string, body: CallEntry['requestBody']): Detail[] {
   const { bytes, text, truncated } = body;
   const size = bytesText(bytes);
   if (text === null) return [{ title, note: `${size}. Not shown: compressed, or a multipart form.` }];
-  const json = indented(text);
-  const whole = json ?? text;
-  const isCut = truncated || whole.length > MOST_BODY;
+  const parsed = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
+  const block = parsed === undefined ? { text } : jsonBlock(parsed);
+  const isCut = truncated || block.text.length > MOST_BODY;
   return [
     {
       title,
       note: isCut ? `${size}: the beginning; the rest was not recorded, or is in the JSON.` : size,
-      block: { text: whole.slice(0, MOST_BODY), ...(json === null ? {} : { language: 'json' as const }) },
+      block: { ...block, text: block.text.slice(0, MOST_BODY) },
     },
   ];
 }

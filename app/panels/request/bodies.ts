@@ -1,5 +1,6 @@
 /** Bodies of request and response as rows. */
 import { mediaTypeOf } from '../../profiler/http-text.ts';
+import { parseJson } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/record/raw-headers.ts';
 import { type Block, jsonBlock, type Row, type Section } from '../../profiler/read/rows.ts';
@@ -15,11 +16,8 @@ const FORM = 'application/x-www-form-urlencoded';
 function blockOf(text: string, contentType: string | null): Block {
   const type = mediaTypeOf(contentType);
   if (type !== 'application/json' && !type.endsWith('+json')) return { text };
-  try {
-    return jsonBlock(JSON.parse(text));
-  } catch {
-    return { text };
-  }
+  const parsed = parseJson(text);
+  return parsed === undefined ? { text } : jsonBlock(parsed);
 }
 
 export function foldedRow(id: string, title: string, block: Block): Row {

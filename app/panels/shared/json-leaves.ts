@@ -1,5 +1,5 @@
 /** JSON that was perhaps recorded only in part: its values, and the leaves of a value with their paths. */
-import { isRecord, type Json } from '../../profiler/json.ts';
+import { isRecord, type Json, parseJson } from '../../profiler/json.ts';
 
 export interface Leaf {
   /** `lines.0.quantity` */
@@ -27,17 +27,9 @@ function closing(text: string): string | null {
   return inString ? null : open.reverse().join('');
 }
 
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
 /** A JSON text, or the whole values at its beginning if it was cut; undefined if it is no JSON. */
 export function parseBeginning(text: string): { value: Json; isWhole: boolean } | undefined {
-  const whole = parse(text);
+  const whole = parseJson(text);
   if (whole !== undefined) return { value: whole, isWhole: true };
   if (!/^\s*[[{]/.test(text)) return undefined;
   let end = text.length;
@@ -45,7 +37,7 @@ export function parseBeginning(text: string): { value: Json; isWhole: boolean } 
     end = text.lastIndexOf(',', end - 1);
     if (end === -1) return undefined;
     const close = closing(text.slice(0, end));
-    const value = close === null ? undefined : parse(text.slice(0, end) + close);
+    const value = close === null ? undefined : parseJson(text.slice(0, end) + close);
     if (value !== undefined) return { value, isWhole: false };
   }
   return undefined;
@@ -66,6 +58,12 @@ export function leavesOf(value: Json, most = 500): Leaf[] {
   };
   walk(value, '', '', 0);
   return leaves;
+}
+
+/** The lists that a whole JSON text is or has. */
+export function listsIn(text: string): Json[][] {
+  const value = parseJson(text);
+  return (isRecord(value) ? Object.values(value) : [value]).filter((part) => Array.isArray(part));
 }
 
 export function leavesIn(text: string): Leaf[] {

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { parseJson } from '../../profiler/json.ts';
 import { COLUMN_ENTRIES } from '../../profiler/store/profile-index.ts';
 import { isSummary } from '../../profiler/store/query-rows.ts';
 import type { Row, RowLabels } from '../../profiler/store/store.ts';
@@ -120,12 +121,7 @@ export function entryLine(entry: Entry): string {
 function jsonIn(line: string): unknown {
   if (line.length < 10 || line[8] !== ' ') return undefined;
   const json = line.slice(9);
-  if (parseInt(line.slice(0, 8), 16) !== checksum(json)) return undefined;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  return parseInt(line.slice(0, 8), 16) === checksum(json) ? parseJson(json) : undefined;
 }
 
 export function headerIn(line: string): Header | null {

@@ -1,7 +1,7 @@
 /** The bodies of a request as values to compare: each leaf of JSON by its path, other text as a whole. */
 import { dataOf } from '../../../panels/shared/panel-data.ts';
 import type { ComparedValue } from '../../../profiler/read/comparable.ts';
-import { isRecord } from '../../../profiler/json.ts';
+import { isRecord, parseJson } from '../../../profiler/json.ts';
 import type { Profile } from '../../../profiler/profile.ts';
 import { withoutNumbers } from '../../../profiler/masking/redact.ts';
 
@@ -37,13 +37,11 @@ function valuesOf(section: string, body: Body | null): ComparedValue[] {
     value: withoutNumbers(shown),
   });
   if (truncated) return [value('its first part', text), { section, name: 'bytes', value: String(bytes) }];
-  try {
-    return [...leavesOf(JSON.parse(text), '$')]
-      .slice(0, MOST_LEAVES)
-      .map(([path, leaf]) => value(path, JSON.stringify(leaf)));
-  } catch {
-    return text === '' ? [] : [value('text', text)];
-  }
+  const parsed = parseJson(text);
+  if (parsed === undefined) return text === '' ? [] : [value('text', text)];
+  return [...leavesOf(parsed, '$')]
+    .slice(0, MOST_LEAVES)
+    .map(([path, leaf]) => value(path, JSON.stringify(leaf)));
 }
 
 export function bodyValues(profile: Profile): ComparedValue[] {
