@@ -131,7 +131,7 @@ describe('the MCP server', () => {
     expect(await ask('get_request', { token: first })).to.contain('`GET /orders/1`: 200 OK');
     const panel = await ask('get_request', { token: first, panels: ['routing'] });
     expect(panel).to.contain('## Routing').and.not.contain('## Request');
-    const cut = await ask('get_request', { token: first, panels: ['request', 'routing'], max_tokens: 200 });
+    const cut = await ask('get_request', { token: first, panels: ['request', 'routing'], max_tokens: 480 });
     expect(cut).to.contain('The rest does not fit').and.have.length.below(1200);
     expect(await ask('compare', { a: first, b: second })).to.contain('/orders/2');
     expect(await ask('routes')).to.match(/GET \/orders\/:id.*\| 2 \|/);
@@ -180,7 +180,7 @@ describe('the MCP server', () => {
       .and.contain("'x'.repeat(");
     expect(text.length).to.be.below(9000);
     const token = await send('/orders/1');
-    const cut = await ask('get_request', { token, panels: ['request', 'routing'], max_tokens: 400 });
+    const cut = await ask('get_request', { token, panels: ['request', 'routing'], max_tokens: 480 });
     expect(cut).to.contain('## Request').and.contain('## Routing').and.contain('more line');
     const again = /For the rest: `get_request (.*)`/.exec(cut)?.[1] ?? '';
     const whole = await ask('get_request', JSON.parse(again) as Record<string, unknown>);
