@@ -233,7 +233,7 @@ for (const [version, library] of [
         .filter(({ batch, command }) => batch !== null && command !== 'MULTI')
         .map(({ command, hits, error }) => `${command} ${hits} ${error?.split(' ', 3).slice(1).join(' ') ?? 'well'}`); // prettier-ignore
       expect(told).to.deep.equal([
-        'GET null well',
+        'GET null One (or',
         'EXEC null well',
         'NONSENSE null ERR unknown',
         'GET null EXECABORT Transaction',

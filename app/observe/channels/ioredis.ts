@@ -42,11 +42,15 @@ function isQueued(reply: unknown): boolean {
   return (typeof reply === 'string' || Buffer.isBuffer(reply)) && String(reply) === 'QUEUED';
 }
 
+/** As node-redis says it. */
+const GIVEN_UP = new Error('One (or more) of the watched keys has been changed');
+GIVEN_UP.name = 'WatchError';
+
 /** EXEC replies with a list, or with null if a watched key had changed. */
 function endTransaction(members: readonly RedisCommand[], { result, error }: RedisCommand): void {
   members.forEach((message, index) => {
     const reply: unknown = Array.isArray(result) ? result[index] : undefined;
-    message.error = isRealError(reply) ? reply : error;
+    message.error = isRealError(reply) ? reply : result === null ? GIVEN_UP : error;
     message.result = message.error === undefined ? reply : undefined;
     publishEnd(message);
   });
