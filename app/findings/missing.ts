@@ -47,7 +47,10 @@ function missingSent({ response }: KeptRequest): { word: string; where: string }
         };
   }
   if (!/\bjson$/.test(type)) return null;
-  const leaf = leavesIn(text).find(({ value }) => value !== 'null' && missingIn(value) !== null);
+  // A list of words has `undefined: "undefined"`.
+  const leaf = leavesIn(text).find(
+    ({ path, value }) => value !== 'null' && path.split('.').at(-1) !== value && missingIn(value) !== null,
+  );
   return leaf === undefined
     ? null
     : { word: missingIn(leaf.value) ?? '', where: `as ${excerpt(leaf.path, 60)}` };

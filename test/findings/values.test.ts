@@ -85,6 +85,10 @@ describe('findings from values on their way', () => {
       app.get('/page', (_req, res) => {
         res.send('<p>Try <code>undefined</code>.</p><td class="a">NaN</td>');
       });
+      app.get('/words', (req, res) => {
+        const type = req.query.broken === undefined ? { undefined: 'undefined' } : { text: 'undefined' };
+        res.json({ common: { type } });
+      });
       app.get('/moved', (_req, res) => {
         res.redirect('/orders/undefined');
       });
@@ -232,6 +236,8 @@ describe('findings from values on their way', () => {
       'The parameter id is the text “undefined”: the client built the address from something that had no value',
     ]);
     expect(await said('/page')).to.deep.equal(['“NaN” was sent in the page as the text of a <td>']);
+    expect(await said('/words')).to.deep.equal([]);
+    expect(await said('/words?broken')).to.deep.equal(['“undefined” was sent as common.type.text']);
     expect(await said('/moved')).to.deep.equal([
       'The redirect leads to an address with “undefined”, “NaN” or “[object Object]” in it',
     ]);
