@@ -131,7 +131,7 @@ describe('the MCP server', () => {
     expect(await ask('get_request', { token: first })).to.contain('`GET /orders/1`: 200 OK');
     const panel = await ask('get_request', { token: first, panels: ['routing'] });
     expect(panel).to.contain('## Routing').and.not.contain('## Request');
-    const cut = await ask('get_request', { token: first, panels: ['request', 'routing'], max_tokens: 480 });
+    const cut = await ask('get_request', { token: first, panels: ['request', 'routing'], max_tokens: 200 });
     expect(cut).to.contain('The rest does not fit').and.have.length.below(1200);
     expect(await ask('compare', { a: first, b: second })).to.contain('/orders/2');
     expect(await ask('routes')).to.match(/GET \/orders\/:id.*\| 2 \|/);
