@@ -120,14 +120,22 @@ function patchExec(prototype: object | undefined): (() => void) | null {
   }));
 }
 
-/** The application loads the addon, with its first database, and sees its errors; that brings us here again. */
-function isWithoutAddon(): boolean {
-  const { _cache: loaded = {} } = Module as unknown as { _cache?: object };
-  const files = Object.keys(loaded).filter((file) => file.includes('better'));
-  return (
-    files.some((file) => /[\\/]better-sqlite3[\\/]lib[\\/]/.test(file)) &&
-    !files.some((file) => file.endsWith('better_sqlite3.node'))
-  );
+interface Addon {
+  Statement: { prototype: object };
+  StatementIterator: unknown;
+}
+
+/**
+ * The class of statements is exported by the addon only, which the application loads with its first database; that brings us here again.
+ * A database of our own, which has statements, too, would be collected, and with some versions of Node.js that ends the process.
+ */
+function loadedAddons(): Addon[] {
+  const { _cache: loaded = {} } = Module as unknown as { _cache?: Record<string, NodeJS.Module | undefined> };
+  return Object.keys(loaded).flatMap((file) => {
+    if (!file.endsWith('.node')) return [];
+    const addon = loaded[file]?.exports as Partial<Addon> | undefined;
+    return addon?.Statement === undefined || addon.StatementIterator === undefined ? [] : [addon as Addon];
+  });
 }
 
 interface Exports {
@@ -153,14 +161,11 @@ export const sqlitePatches: readonly LibraryPatch[] = [
   {
     name: 'better-sqlite3',
     patch(exports) {
-      const Database = exports as new (path: string) => { prepare(sql: string): object; close(): void };
-      if (typeof Database !== 'function' || isWithoutAddon()) return null;
-      // The class of statements isn't exported.
-      const memory = new Database(':memory:');
-      const prototype = Object.getPrototypeOf(memory.prepare('select 1')) as object;
-      memory.close();
+      const addons = loadedAddons();
+      if (addons.length === 0) return null;
       const { prototype: database } = exports as Exports;
-      return allOf(...patchStatement(prototype), patchExec(database), patchPrepare(database));
+      const statements = addons.flatMap(({ Statement }) => patchStatement(Statement.prototype));
+      return allOf(...statements, patchExec(database), patchPrepare(database));
     },
   },
 ];
