@@ -14,8 +14,10 @@ import {
 import { dirname, join, posix } from 'node:path';
 import { bundleScript, minifyStyles } from './assets.cjs';
 
-/** Modules that are started, imported from outside, or shared with an owner's routes, which must get the same classes. */
-const ENTRIES = ['index', 'testing', 'service', 'server', 'migrate', 'cli', 'errors', 'urls'];
+/** Modules that are started, imported by a service, or shared with its owner's routes, which must get the same classes. */
+const ENTRIES = ['service', 'server', 'migrate', 'cli', 'errors', 'urls'];
+/** Modules that an application imports or requires. */
+const HOST_ENTRIES = ['index', 'testing'];
 
 /** Globals of Node.js, whatever an application has in their place. */
 const NODE_GLOBALS = {
@@ -30,8 +32,8 @@ export async function bundle(app, root) {
   if (bundler === null) return;
   await bundleMcpSdk(bundler, dirname(app), root);
   // First, because the other bundle overwrites the files that this one reads.
-  await bundleCommonJs(bundler, app);
-  dropOtherTypes(app, ['index', 'testing', 'service']);
+  await bundleForHosts(bundler, app);
+  dropOtherTypes(app, [...HOST_ENTRIES, 'service']);
   await bundler.build({
     absWorkingDir: app,
     entryPoints: ENTRIES.map((name) => `${name}.js`),
@@ -58,25 +60,54 @@ export async function bundle(app, root) {
   });
 }
 
-/** The URL of a CommonJS bundle, in place of `import.meta.url`. */
-const HERE = `const hindsightUrl = require('node:url').pathToFileURL(__filename).href, hindsightImport = (url) => import(url);`;
+/** The URL of this file, in place of `import.meta.url`. In a bundle of ES modules that contains it, it has no name. */
+const HERE = `const hindsightUrl = typeof __filename === 'string' ? require('node:url').pathToFileURL(__filename).href : undefined,
+hindsightImport = (url) => import(url);`;
 
 const ALL_FOR_HOSTS = `
 export * from './index.js';
 export { default } from './index.js';
 export { createAutoProfiler } from './compose/auto-profiler.js';
 `;
-/** Omits the export that only register.js needs. */
-const COMMONJS_DOOR = `const { createAutoProfiler, ...door } = require('./hindsight-profiler.js');
-// A CommonJS bundle of ES modules takes all of it for the default export.
-module.exports = Object.assign(door.default, door);
-Object.defineProperty(module.exports, '__esModule', { value: true });
-// By name, for those who read the names without running the file.
-module.exports.default = door.default;
-`;
 
-/** The entry point for `require`, everything that a host loads in one file: Jest can neither require nor import ES modules. */
-async function bundleCommonJs(bundler, app) {
+async function exportsOf(bundler, app, name) {
+  const { metafile } = await bundler.build({
+    absWorkingDir: app, entryPoints: [`${name}.js`], write: false, outdir: app, metafile: true,
+  }); // prettier-ignore
+  return Object.values(metafile.outputs).flatMap((output) => output.exports);
+}
+
+/** Omits the export that only register.js needs. */
+function commonJsDoor(names) {
+  // By name, for those who read the names without running the file.
+  const lines = names.map((name) => `module.exports.${name} = door.${name};`);
+  return `const door = require('./hindsight-profiler.js');
+// A CommonJS bundle of ES modules takes all of it for the default export.
+module.exports = door.default;
+Object.defineProperty(module.exports, '__esModule', { value: true });
+${lines.join('\n')}
+`;
+}
+
+/** What esbuild has no option for. */
+function finish(file) {
+  const text = readFileSync(file, 'utf8');
+  const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const finished = text
+    // A bundle of ES modules that contains this file has no `require`.
+    .replace(/\brequire\("(node:[^"]+)"\)/g, 'process.getBuiltinModule("$1")')
+    // Rollup indents the lines of a string that `lineLimit` has cut.
+    .replace(/(?<!\\)((?:\\\\)*)\\\n/g, '$1')
+    // V8 takes two bytes for each character of a text that has one beyond Latin-1; esbuild leaves these in regular expressions.
+    .replace(/[^\0-\x7f]/g, escape);
+  writeFileSync(file, finished);
+}
+
+/**
+ * What a host loads, in one file of CommonJS: Jest can't load ES modules, and Node.js starts one file sooner than many. An `import` gets
+ * the same code, so a process never has two profilers.
+ */
+async function bundleForHosts(bundler, app) {
   const folder = join(dirname(app), 'cjs');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
@@ -98,16 +129,21 @@ async function bundleCommonJs(bundler, app) {
     banner: { js: HERE },
     logLevel: 'silent',
   };
-  await bundler.build({
-    ...common,
-    stdin: { contents: ALL_FOR_HOSTS, resolveDir: app },
-    // The profiler recognises its own stack frames by this prefix, here too.
-    outfile: join(folder, 'hindsight-profiler.js'),
-  });
-  for (const name of ['register', 'testing'])
-    await bundler.build({ ...common, entryPoints: [`${name}.js`], outfile: join(folder, `${name}.js`) });
-  writeFileSync(join(folder, 'index.js'), COMMONJS_DOOR);
-  copyTypes(app, folder, ['index', 'testing', 'register']);
+  async function make(name, entry) {
+    const outfile = join(folder, `${name}.js`);
+    await bundler.build({ ...common, ...entry, outfile });
+    finish(outfile);
+  }
+  // The profiler recognises its own stack frames by this prefix, here too.
+  await make('hindsight-profiler', { stdin: { contents: ALL_FOR_HOSTS, resolveDir: app } });
+  for (const name of ['register', 'testing']) await make(name, { entryPoints: [`${name}.js`] });
+  copyTypes(app, folder, [...HOST_ENTRIES, 'register']);
+  for (const name of HOST_ENTRIES) {
+    const names = await exportsOf(bundler, app, name);
+    if (name === 'index') writeFileSync(join(folder, 'index.js'), commonJsDoor(names));
+    writeFileSync(join(app, `${name}.js`), `export { ${names.join(', ')} } from '../cjs/${name}.js';\n`);
+    rmSync(join(app, `${name}.js.map`));
+  }
 }
 
 const MCP_SDK = `

@@ -1,7 +1,7 @@
 /**
  * The profilers of one process: one that the code creates replaces the one of `express-hindsight/register`, and
- * `express-hindsight/testing` reads all of them. The state is global, not of this module, because they may come from different copies of
- * this package (ES module, CommonJS).
+ * `express-hindsight/testing` reads all of them. The state is global, not of this module, because a process may have two
+ * copies of this package.
  */
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import { type FindingRule, ruleTexts, type RuleTexts } from '../profiler/read/finding-rule.ts';
