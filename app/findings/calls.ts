@@ -177,15 +177,24 @@ function pausesIn(attempts: readonly Call[]): Pauses {
   return { ms, listed: `${listed}${pauses.length > LISTED_ATTEMPTS ? ', …' : ''}` };
 }
 
-const RETRY_KEY = /^(?:x-)?(?:idempotency-key|request-id)$/i;
+const IDEMPOTENCY_KEY = /idempoten|request-?id$/i;
+/** Of a thing that this call is about, not of who calls or of the whole trace. */
+const OWN_ID =
+  /^(?!.*(?:tenant|client|user|account|customer|org|device|session|trace|correlation)).*(?:id|key)$/i;
+const UNIQUE = /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{20,})$/i;
 
-function hasRetryKey(attempts: readonly Call[]): boolean {
-  const [first, ...others] = attempts.map(({ requestHeaders }) =>
-    requestHeaders.filter(({ name }) => RETRY_KEY.test(name)),
-  );
-  return (first ?? []).some(({ name, value }) =>
-    others.every((headers) => headers.some((one) => one.name === name && one.value === value)),
-  );
+/** The header by which the service knows an attempt again, with its value in each; null if no attempt has one. */
+function retryKeyOf(attempts: readonly Call[]): { name: string; values: Set<string> } | null {
+  const keys = (attempts[0]?.requestHeaders ?? [])
+    .filter(({ name, value }) => IDEMPOTENCY_KEY.test(name) || (OWN_ID.test(name) && UNIQUE.test(value)))
+    .map(({ name }) => ({
+      name,
+      values: new Set(
+        attempts.map(({ requestHeaders }) => namedHeader(requestHeaders, name.toLowerCase()) ?? 'none'),
+      ),
+    }));
+  const isEqual = ({ values }: { values: Set<string> }): boolean => values.size === 1;
+  return keys.find(isEqual) ?? keys.find(({ name }) => IDEMPOTENCY_KEY.test(name)) ?? null;
 }
 
 /** The request did not reach the service. */
@@ -198,16 +207,22 @@ const IDEMPOTENT = /^(?:GET|HEAD|PUT|DELETE|OPTIONS)$/;
 /** Such a POST changes nothing. */
 const READS_BY_POST = /\b(?:graphql|search|query|queries|lookup|preview|validate|token|oauth2?|rpc)\b/i;
 
+/** It refused, and says when to come back. */
+function asksToWait({ responseHeaders }: Call): boolean {
+  return namedHeader(responseHeaders ?? [], 'retry-after') !== null;
+}
+
 /** The attempt that the service may have carried out, although it failed here; undefined: there is none, or it does no harm. */
 function maybeDone(attempts: readonly Call[]): Call | undefined {
   const [first] = attempts;
   if (first === undefined || IDEMPOTENT.test(first.method)) return undefined;
-  if (hasRetryKey(attempts) || READS_BY_POST.test(callName(first))) return undefined;
+  if (READS_BY_POST.test(callName(first))) return undefined;
   const bodies = attempts.flatMap(({ requestBody }) => requestBody?.text ?? []);
   if (new Set(bodies).size > 1 || bodies.some((body) => KEY_IN_BODY.test(body))) return undefined;
-  return attempts
-    .slice(0, -1)
-    .find(({ error, status }) => (error === null ? GAVE_UP.has(status ?? 0) : !NOT_REACHED.test(error)));
+  return attempts.slice(0, -1).find((call) => {
+    const { error, status } = call;
+    return error === null ? GAVE_UP.has(status ?? 0) && !asksToWait(call) : !NOT_REACHED.test(error);
+  });
 }
 
 /** What repeating could not change. */
@@ -227,8 +242,8 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
   name: 'retried-call',
   needs: ['http_client'],
   labels: ['retried', 'sent twice'],
-  why: 'A call was sent again after it had failed or returned 408, 429, 5xx, or another 4xx to the same line. Two failures repaired in 100 ms are ignored, except of a POST or PATCH without a response or with 408, 502, 503 or 504.',
-  fix: 'Send the same `Idempotency-Key` with each attempt of a POST, or ask whether it was done before you repeat it. Find out why the first attempt fails, limit retries, and pause longer between them.',
+  why: 'A call failed, or got 408, 429, 5xx, or another 4xx at the same line, and was sent again. Ignored: up to two failures that were over in 100 ms, unless a POST or PATCH may have been carried out.',
+  fix: 'Make one `Idempotency-Key` outside of the retry, and send it with each attempt of a POST; or ask whether it was done before you repeat it. Find out why the first attempt fails, limit retries, and pause longer between them.',
   find({ http_client: { calls } }, { durationMs: wholeMs, status, outcome }) {
     if (calls.length < 2) return [];
     return triesOf(calls).flatMap((attempts): FindingDraft[] => {
@@ -247,9 +262,7 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
           : '';
       const listed = `${count(of.length)} attempts (${outcomes}${more})`;
       const pauses = pausesIn(of);
-      const isAsked = of
-        .slice(0, -1)
-        .every(({ responseHeaders }) => namedHeader(responseHeaders ?? [], 'retry-after') !== null);
+      const isAsked = of.slice(0, -1).every(asksToWait);
       const asked = isAsked ? ' (after a Retry-After each)' : '';
       const [within, apart] =
         pauses.listed === ''
@@ -262,10 +275,19 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
         ? `${callName(first)} failed after ${listed} in ${time}${within}${ignored}`
         : `${callName(first)} needed ${listed}: ${apart}`;
       const anchor = `c${(attempts[0] ?? 0) + 1}`;
-      const done = maybeDone(of);
+      const key = retryKeyOf(of);
+      const isKeyed = key?.values.size === 1;
+      const done = isKeyed ? undefined : maybeDone(of);
       if (done !== undefined) {
-        const got = done.error === null ? `that got ${done.status ?? ''}` : 'without a response';
-        const may = `may have happened twice: an attempt ${got} may have taken effect, and it was sent again without an idempotency key`;
+        const got = `that got ${done.error === null ? (done.status ?? '') : 'no response'}`;
+        const how =
+          key === null
+            ? 'without an idempotency key'
+            : `with another ${excerpt(key.name, 40)} (${[...key.values]
+                .slice(0, LISTED_ATTEMPTS)
+                .map((value) => excerpt(value, 40))
+                .join(', then ')})`;
+        const may = `may have been carried out twice: the service may have acted on an attempt ${got}, and it was sent again ${how}`;
         const sentence = isFailed ? `${what}; it ${may}` : `${callName(first)} ${may} (${outcomes}${more})`;
         const broke = isFailed ? brokeBy(status) : 'unseen';
         return [
@@ -277,8 +299,8 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
       const sentence = `${what}${remark}`;
       const broke = isFailed ? { broke: brokeBy(status) } : {};
       const fix = IDEMPOTENT.test(first.method) ? { fix: REPEAT_FIX } : {};
-      // The service said when to come back, and the reading succeeded then.
-      const severity = isAsked && !isFailed && isReading(first) ? 'info' : 'warn';
+      // It succeeded when the service had said to come back, or it can be repeated.
+      const severity = !isFailed && (isAsked || (isKeyed && !isReading(first))) ? 'info' : 'warn';
       return [{ ...broke, ...fix, severity, sentence, anchor, costMs, place: first.caller }];
     });
   },

@@ -12,9 +12,9 @@ import type { Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, typeOf } from './shared/calls.ts';
-import type { Database, Needs, Query, Rule } from './shared/kept.ts';
+import type { Call, Database, Needs, Query, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, kindOf, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { bracketed, count, excerpt } from './shared/wording.ts';
 
 type Given = Needs<'request', 'database' | 'routing'>;
 
@@ -148,11 +148,22 @@ function mayBeOfUpload({ request }: Beside, times: number): boolean {
   return times * SMALLEST_CHUNK > Math.max(bytes ?? 0, ...files.map((file) => file.bytes ?? 0));
 }
 
+/** The call that responded with the text whole: its response was decoded in parts. */
+function callWith({ http_client: client }: Beside, value: string): Call | undefined {
+  const parts = value.split(/\uFFFD+/).map((part) => part.replace(/[^\p{L}\p{N}\s]/gu, '\\$&'));
+  const whole = new RegExp(parts.join('[^\\x00-\\x7f\uFFFD]{1,2}'), 'u');
+  return parts.join('').length < SHORTEST_TEXT
+    ? undefined
+    : client?.calls.find(({ responseBody }) => whole.test(responseBody?.text ?? ''));
+}
+
+const SHORTEST_TEXT = 3;
+
 const charactersLost: Rule<Beside> = {
   name: 'characters-lost',
   needs: ['database'],
   labels: ['broken characters'],
-  why: 'A write has the character U+FFFD (�) two or more times in a row: a decoder puts it in place of each part of a character that was cut. Nothing that was received or read has it.',
+  why: 'A write has the character U+FFFD (�) two or more times in a row: a decoder puts it in place of each part of a character that was cut. Nothing that was received, or read before, has it.',
   fix: 'Decode bytes as a whole, or with a decoder that waits for the rest of a character: `createReadStream(path, "utf8")`, `stream.setEncoding("utf8")`, `StringDecoder`. Never `text += chunk` of a Buffer.',
   find(kept) {
     const { database } = kept;
@@ -171,8 +182,11 @@ const charactersLost: Rule<Beside> = {
     const around = excerpt(value.slice(Math.max(0, at - 20), at + 20), 40);
     const of = name === '' || name.startsWith('$') ? '' : ` for ${excerpt(name, 40)}`;
     const more = found.length === 1 ? '' : `, the first of ${count(found.length, 'such value')}`;
-    const sentence = `${labelOf(database, query)} wrote “${around}”${of}${more}: bytes were cut within a character, and each part was decoded for itself`;
-    return [draftAt(first, sentence, 'bad')];
+    const call = callWith(kept, value);
+    const source =
+      call === undefined ? 'bytes were' : `${callName(call)} responded with it whole, so its response was`;
+    const sentence = `${labelOf(database, query)}${call === undefined ? '' : bracketed(query.caller)} wrote “${around}”${of}${more}: ${source} cut within a character, and each part was decoded for itself`;
+    return [{ ...draftAt(first, sentence, 'bad'), place: call?.caller ?? query.caller }];
   },
 };
 

@@ -54,6 +54,8 @@ function differenceOf(job: Job, before: Job): { path: string; own: string; other
   return null;
 }
 
+const STORES = /^(?:SET|SETEX|PSETEX|MSET|HSET|HMSET|RPUSH|LPUSH|SADD|ZADD|XADD|JSON\.SET)$/;
+
 interface Former {
   job: Job;
   /** null: this one. */
@@ -67,31 +69,37 @@ function formerOf(job: Job, ownBefore: readonly Job[], earlier: readonly OtherRe
       (kept.jobs?.items ?? []).map((one): Former => ({ job: one, request: head })),
     ),
   ];
-  return jobs.find(({ job: one }) => isKept(one) && one.id === job.id && one.queue === job.queue);
+  // The first of them is the one that was added; the others were ignored, too.
+  return jobs.findLast(({ job: one }) => isKept(one) && one.id === job.id && one.queue === job.queue);
 }
 
-/** What it would do is not done yet: it wrote rows before it added the job, for other values than whoever added the one that is done. */
+/** What it would do is not done yet: it wrote rows or keys before it added the job, for other values than whoever added the one that is done. */
 function isNews(
-  { request, database }: Partial<Kept>,
+  { request, database, cache }: Partial<Kept>,
   job: Job,
   former: Former | undefined,
   earlier: readonly OtherRequest[],
 ): boolean {
   const by = earlier.find(({ head }) => head.token === former?.request?.token)?.kept.request;
   const hasWritten =
-    database !== undefined &&
-    readsOf(database).some((one) => isWrite(one) && one.query.rows !== 0 && endOf(one.query) <= job.startMs);
+    (database !== undefined &&
+      readsOf(database).some(
+        (one) => isWrite(one) && one.query.rows !== 0 && endOf(one.query) <= job.startMs,
+      )) ||
+    cache?.items.some(
+      (item) => item.error === null && STORES.test(item.command) && endOf(item) <= job.startMs,
+    ) === true;
   const values = (of: Kept['request'] | undefined): string =>
     of === undefined ? '' : JSON.stringify(receivedFields(of));
   return hasWritten && former?.request !== null && values(request) !== values(by);
 }
 
-const jobIgnored: Rule<Needs<'jobs', 'request' | 'database'>> = {
+const jobIgnored: Rule<Needs<'jobs', 'request' | 'database' | 'cache'>> = {
   name: 'job-ignored',
   needs: ['jobs'],
   labels: ['job ignored'],
   why: 'The job has an id that the application chose (`jobId`), and a job with that id was added to the queue before, or was done in this process. BullMQ adds none while one of that id is stored; without `removeOnComplete: true`, done jobs are.',
-  fix: 'Give each job an id of its own, such as that of the row that it is about. If the id is meant to drop repetitions, remove done jobs (`removeOnComplete: true`).',
+  fix: 'Remove done and failed jobs (`removeOnComplete: true`, `removeOnFail: true`), so that the id only drops a job while an equal one waits. Jobs that differ need different ids: add the version of the row to the id.',
   compares: ({ jobs: { items } }) => items.some(isKept),
   find({ jobs: { items }, ...kept }, _head, { earlier }) {
     return items.flatMap((job, index): FindingDraft[] => {
@@ -99,7 +107,7 @@ const jobIgnored: Rule<Needs<'jobs', 'request' | 'database'>> = {
       const former = formerOf(job, items.slice(0, index), earlier);
       const doneIn = job.ownId?.doneIn;
       if (doneIn !== undefined && isNews(kept, job, former, earlier)) {
-        const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of one that is done (${doneIn}) and still stored: BullMQ ignored it, so nothing ran for what this request had written`;
+        const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of one that is done (${doneIn}) and still stored: BullMQ ignored it, and no job runs for what this request had written`;
         return [{ anchor: `j${index + 1}`, place: job.caller, broke: 'unseen', severity: 'bad', sentence }];
       }
       if (former === undefined) return [];
@@ -108,7 +116,7 @@ const jobIgnored: Rule<Needs<'jobs', 'request' | 'database'>> = {
           ? 'an earlier one of this request'
           : `one that ${requestText(former.request)} had added`;
       const same = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of ${who}`;
-      const ignored = 'BullMQ ignores it while that one is stored, waiting or done';
+      const ignored = 'as long as that one is stored, waiting or done, BullMQ does not add this one';
       const common = { anchor: `j${index + 1}`, place: job.caller };
       const difference = differenceOf(job, former.job);
       if (difference === null) return [{ ...common, severity: 'info', sentence: `${same}: ${ignored}` }];

@@ -5,7 +5,7 @@ import { eachText, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { FixCode } from '../profiler/read/finding.ts';
 import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
-import { kindOf, labelOf, readsOf, sqlOf } from './shared/queries.ts';
+import { kindOf, labelOf, readsOf, sqlOf, tablesOf } from './shared/queries.ts';
 import { limitOf } from './shared/statement-reasons.ts';
 import { count, pathText, shareOf } from './shared/wording.ts';
 
@@ -62,20 +62,26 @@ function isBounded(database: Database, { members, durationMs }: Group): boolean 
   );
 }
 
-/** A database within the process takes no round trip, so such reads cost nothing that a join would save. */
+/** A database within the process takes no round trip, so such statements cost nothing that a single one would save. */
 const IN_PROCESS = 'sqlite';
-const IN_PROCESS_MS = 1;
+const FREE_READS_MS = 1;
+const FREE_WRITES_MS = 5;
 
-function isFree({ statements }: Database, { statement, durationMs }: Group): boolean {
-  return statements[statement]?.system === IN_PROCESS && durationMs < IN_PROCESS_MS;
+function isFree({ statements }: Database, { statement, durationMs, kind }: Group): boolean {
+  return (
+    statements[statement]?.system === IN_PROCESS &&
+    durationMs < (kind === 'loop' ? FREE_WRITES_MS : FREE_READS_MS)
+  );
 }
 
 /** The loop writes the table between its reads: one read before the loop would miss what it wrote. */
 function writesBetween(database: Database, { members }: Group): boolean {
   const reads = readsOf(database);
-  const table = reads.find(({ index }) => index === members[0])?.read.table ?? null;
-  if (table === null) return false;
-  const writes = reads.filter(({ read }) => read.verb !== 'select' && read.table === table);
+  const first = database.queries[members[0] ?? -1];
+  const tables = first === undefined ? new Set() : tablesOf(database, first);
+  const writes = reads.filter(
+    ({ read }) => read.verb !== 'select' && tables.has(read.table?.toLowerCase() ?? ''),
+  );
   const gaps = members.slice(1).map((next, at) => [members[at] ?? next, next] as const);
   const written = gaps.filter(([from, to]) => writes.some(({ index }) => index > from && index < to));
   return written.length * 2 >= gaps.length;
@@ -85,8 +91,8 @@ const nPlusOne: Rule<Needs<'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
   labels: ['N+1'],
-  why: 'At least three reads came from one line and differ only in values. Ignored: up to five quick ones for a list with such a LIMIT, and SQLite under 1 ms. A loop that writes the table between its reads is a note.',
-  fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
+  why: 'At least three reads came from one line and differ only in values. Ignored: up to five quick ones for a list with such a LIMIT, and SQLite under 1 ms. A loop that writes one of the tables between its reads is a note.',
+  fix: 'Collect the values first, then read all rows with one statement (`where id in (…)`, `whereIn`, a join).',
   find({ database }, { durationMs: wholeMs }) {
     return loopsOf(database, 'n+1', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
       if (isBounded(database, group) || isFree(database, group)) return [];
@@ -192,15 +198,15 @@ const writeLoop: Rule<Needs<'database', 'request'>> = {
   name: 'write-loop',
   needs: ['database'],
   labels: ['writes in a loop'],
-  why: 'At least three inserts, updates or deletes from one line differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of the request, as are writes in a transaction or savepoint of their own, and inserts of many rows.',
-  fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
+  why: 'At least ten writes came from one line and differ only in their values, or at least three that took 20 ms and 10 % of the request. Ignored: each in its own transaction or savepoint, inserts of many rows, SQLite under 5 ms.',
+  fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id in (…)`.',
   find({ database, request }, { durationMs: wholeMs }) {
     const unawaited = unawaitedIn(database, request?.response?.headersAtMs ?? null);
     return loopsOf(database, 'loop', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
       const { members, durationMs } = group;
       const isDear =
         timesOf(group) >= MANY_WRITES || durationMs >= Math.max(DEAR_MS, (wholeMs ?? 0) * DEAR_SHARE);
-      const isNamed = unawaited.some((one) => one.group === group);
+      const isNamed = unawaited.some((one) => one.group === group) || isFree(database, group);
       return isDear && !isNamed && !isOneEach(database, members) && !isInChunks(database, members)
         ? [{ ...loop, severity: 'warn' }]
         : [];

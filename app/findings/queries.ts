@@ -138,11 +138,20 @@ const manyQueries: Rule<Needs<'database'>> = {
   },
 };
 
-/** The unique index did what it is for: the client was refused, or the request read what was there already and went on with it. */
+/** The unique index did what it is for: this request had written that row, read what was there and went on with it, or the client was refused. */
 function isExpected(database: Database, index: number, status: number | null): boolean {
   const query = database.queries[index];
   if (query === undefined || status === null || !DUPLICATE.test(query.error ?? '')) return false;
-  if (status >= 400) return status < 500;
+  const hasWritten = database.queries
+    .slice(0, index)
+    .some(
+      ({ statement, bindings, error }) =>
+        error === null &&
+        statement === query.statement &&
+        bindings.length > 0 &&
+        JSON.stringify(bindings) === JSON.stringify(query.bindings),
+    );
+  if (hasWritten || status >= 400) return status < 500;
   const table = readOf(database, query)?.table ?? null;
   return readsOf(database).some(
     ({ read, index: at }) => at > index && read.verb === 'select' && table !== null && read.table === table,

@@ -15,6 +15,7 @@ import {
   readsOf,
   rowOf,
   sqlOf,
+  tablesOf,
   textOf,
   transactionsOf,
   workOf,
@@ -81,6 +82,11 @@ export const unendedTransaction: Rule<Needs<'database'>> = {
   },
 };
 
+/** Of a statement that was prepared before the profiler started, `node:sqlite` does not tell the connection. */
+function isOnAnother(query: Query, { instance, connection }: Query): boolean {
+  return query.instance === instance && query.connection !== null && query.connection !== connection;
+}
+
 function isOutside(
   database: Database,
   query: Query,
@@ -89,48 +95,45 @@ function isOutside(
   return (
     query.transaction === null &&
     query.error === null &&
-    query.instance === first.instance &&
-    query.connection !== first.connection &&
+    isOnAnother(query, first) &&
     query.startMs - query.waitMs >= endOf(first) &&
     endOf(query) <= last.startMs &&
     kindOf(database, query) === 'write'
   );
 }
 
+/** Tables that say what was tried: their rows are to stay. */
+const KEPT_ON_PURPOSE = /audit|log|event|attempt|history|fail|error/i;
+
 const outsideTransaction: Rule<Needs<'database'>> = {
   name: 'outside-transaction',
   needs: ['database'],
   labels: ['outside transaction'],
   why: 'A write began and ended on another connection while a transaction of this request was open, so it does not belong to the transaction.',
-  fix: 'Send it through the transaction (`trx`, or `.transacting(trx)`) if it has to be undone with it; otherwise send it after the commit.',
+  fix: 'Pass the transaction (`trx`, `tx`, `manager`, `client`) to the function that writes, if the write has to be undone with it; otherwise write after the commit.',
   find({ database }) {
     const { queries } = database;
     return transactionsOf(database).flatMap(({ sent, first, last }) => {
-      const index = queries.findIndex((query) => isOutside(database, query, { first, last }));
-      const query = queries[index];
+      const outside = queries.filter((query) => isOutside(database, query, { first, last }));
+      const [query] = outside;
       if (query === undefined) return [];
+      const index = queries.indexOf(query);
       const isUndone = rollsBack(sqlOf(database, last));
       const work = count(workOf(database, sent), 'statement');
-      const end = isUndone ? `: the rollback did not undo it` : '';
-      const sentence = `${labelOf(database, query)} ran outside the transaction (${work}) that was open on another connection${end}`;
+      const rows = outside
+        .filter((one) => !KEPT_ON_PURPOSE.test(labelOf(database, one)))
+        .reduce((sum, one) => sum + (one.rows ?? 0), 0);
+      const stay =
+        rows === 0 ? '' : `, and ${count(rows, 'changed row')} ${rows === 1 ? 'stays' : 'stay'} as written`;
+      const end = isUndone ? `: the rollback did not undo it${stay}` : '';
+      const sentence = `${labelOf(database, query)} ran on another connection while a transaction of ${work} was open${end}`;
       const how = isUndone
-        ? ({ broke: 'unseen', severity: 'warn' } as const)
+        ? ({ broke: 'unseen', severity: rows === 0 ? 'warn' : 'bad' } as const)
         : ({ severity: 'info' } as const);
       return [{ ...how, sentence, anchor: rowOf(index), place: query.caller }];
     });
   },
 };
-
-function tablesOf(database: Database, query: Query): Set<string> {
-  const sql = sqlOf(database, query)
-    .replace(/'(?:[^']|'')*'/g, "''")
-    .replace(/["`]/g, '');
-  return new Set(
-    Array.from(sql.matchAll(/\b(?:from|join)\s+(?:\w+\.)?(\w+)/gi), ([, table]) =>
-      (table ?? '').toLowerCase(),
-    ),
-  );
-}
 
 /** A condition of a read has a value that the write has for the same column; of an INSERT … SELECT, the columns are not known. */
 function asksForWritten({ read, query }: Read, written: Query): boolean {
@@ -161,8 +164,7 @@ const readOutside: Rule<Needs<'database'>> = {
         const tables = tablesOf(database, query);
         const written = writes.find(
           (write) =>
-            query.instance === write.query.instance &&
-            query.connection !== write.query.connection &&
+            isOnAnother(query, write.query) &&
             query.startMs - query.waitMs >= endOf(write.query) &&
             endOf(query) <= last.startMs &&
             tables.has(write.read.table?.toLowerCase() ?? '') &&
@@ -191,9 +193,7 @@ function locksInVain(
     LOCKS.test(plainSql(database, query)) &&
     query.rows !== 0 &&
     query.transaction === null &&
-    query.instance === first.instance &&
-    query.connection !== null &&
-    query.connection !== first.connection &&
+    isOnAnother(query, first) &&
     beginsTransaction(sqlOf(database, first)) &&
     query.startMs - query.waitMs >= endOf(first) &&
     endOf(query) <= last.startMs

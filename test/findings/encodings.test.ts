@@ -93,6 +93,21 @@ describe('finding characters-lost', () => {
     expect(of({ request: upload }, insert(cut))).to.have.length(1);
   });
 
+  it('names the call that responded with the text whole', () => {
+    const call = { method: 'GET', url: 'http://r.test/towns', caller: 'src/towns.js:7' };
+    const kept = (text: string) => ({
+      http_client: { calls: [{ ...call, responseBody: { text } }] },
+      database: keptQueries(insert(cut)),
+    });
+    const rule = encodingRules.find(({ name }) => name === 'characters-lost');
+    const found = (text: string) => rule?.find(kept(text), {} as never, {} as never)[0];
+    expect(found('[{"town":"Malmö"}]')?.place).to.equal('src/towns.js:7');
+    expect(found('[{"town":"Malmö"}]')?.sentence).to.match(
+      /for city: GET r\.test\/towns responded with it whole, so its response was cut within a character/,
+    );
+    expect(found('[{"town":"Malm"}]')?.sentence).to.contain('for city: bytes were cut');
+  });
+
   it('is silent about what came in so, what may have, and a single mark', () => {
     expect(of({ request: keptRequest({ body: { city: cut } }) }, insert(cut)), 'received').to.deep.equal([]);
     const small = keptRequest({ files: [{ name: 'c.csv', bytes: 4000 }] });

@@ -44,6 +44,13 @@ describe('finding failed-statement', () => {
         await add().catch(() => undefined);
         res.send('fine');
       });
+      app.get('/repeated', async (_req, res) => {
+        for (const email of ['c@d.example', 'e@f.example', 'c@d.example'])
+          await knex('users')
+            .insert({ email })
+            .catch(() => undefined);
+        res.send('fine');
+      });
       app.get('/savepoint', async (req, res) => {
         await knex.transaction(async (all) => {
           const one = all.transaction(async (inner) => inner('users').insert({ email: 'a@b.example' }));
@@ -168,5 +175,7 @@ describe('finding failed-statement', () => {
     for (const path of ['/known', '/known-twice'])
       expect((await ask(path)).of('failed-statement'), 'read instead').to.deep.equal([]);
     expect((await ask('/lost')).of('failed-statement')).to.have.length(1);
+    expect((await ask('/repeated')).of('failed-statement'), 'written by this request').to.deep.equal([]);
+    expect((await ask('/repeated')).of('failed-statement'), 'by another').to.have.length(1);
   });
 });

@@ -45,12 +45,13 @@ describe('finding job-ignored', () => {
 
   it('names a job whose id another one has, and shows the id among the steps', async () => {
     const first = await post('/by-customer/7');
+    await post('/by-customer/7');
     const { of, profile } = await post('/by-customer/7');
     const stored = (await queue.getJob('by-customer-7')) as bullmq.Job<{ invoice: number }> | undefined;
     expect(stored?.data.invoice, 'BullMQ did ignore it').to.be.below(made);
     const [finding] = of('job-ignored');
     expect(finding?.sentence).to.equal(
-      `The job mails/invoice has the id by-customer-7 of one that POST /:kind/:id (${first.profile.token}) had added, but other data (invoice ${made}, not ${made - 1}): BullMQ ignores it while that one is stored, waiting or done`,
+      `The job mails/invoice has the id by-customer-7 of one that POST /:kind/:id (${first.profile.token}) had added, but other data (invoice ${made}, not ${made - 2}): as long as that one is stored, waiting or done, BullMQ does not add this one`,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
     expect(finding?.place).to.match(/job-ignored\.test\.ts:27$/);
@@ -67,7 +68,7 @@ describe('finding job-ignored', () => {
     const [finding] = (await post('/same/7')).of('job-ignored');
     expect(finding).to.include({
       severity: 'info',
-      sentence: `The job mails/invoice has the id same of one that POST /:kind/:id (${first.profile.token}) had added: BullMQ ignores it while that one is stored, waiting or done`,
+      sentence: `The job mails/invoice has the id same of one that POST /:kind/:id (${first.profile.token}) had added: as long as that one is stored, waiting or done, BullMQ does not add this one`,
     });
   });
 
@@ -84,12 +85,14 @@ describe('finding job-ignored, of one whose work is done', () => {
   const of = ({
     doneIn = 'a341ba',
     query = write,
+    command = 'GET',
     body = { cents: 5 },
-  }: { doneIn?: string; query?: AskedQuery; body?: { cents: number } } = {}) => {
+  }: { doneIn?: string; query?: AskedQuery; command?: string; body?: { cents: number } } = {}) => {
     const rule = jobRules.find(({ name }) => name === 'job-ignored');
     const kept = (cents: { cents: number }, done = '') => ({
       request: keptRequest({ body: cents }),
       database: keptQueries(query),
+      cache: { items: [{ command, error: null, startMs: 1, durationMs: 1 }] },
       jobs: {
         items: [
           {
@@ -111,7 +114,7 @@ describe('finding job-ignored, of one whose work is done', () => {
       broke: 'unseen',
       place: 'src/queue.ts:14',
       sentence:
-        'The job totals/build has the id t-1 of one that is done (a341ba) and still stored: BullMQ ignored it, so nothing ran for what this request had written',
+        'The job totals/build has the id t-1 of one that is done (a341ba) and still stored: BullMQ ignored it, and no job runs for what this request had written',
     });
   });
 
@@ -120,6 +123,8 @@ describe('finding job-ignored, of one whose work is done', () => {
     expect(severities({ body: { cents: 4 } }), 'delivered again').to.deep.equal(['info']);
     expect(severities({ query: { sql: 'select 1 from charges' } }), 'only read').to.deep.equal(['info']);
     expect(severities({ query: { ...write, rows: 0 } }), 'added no row').to.deep.equal(['info']);
+    const read = { sql: 'select 1 from charges' };
+    expect(severities({ query: read, command: 'HSET' }), 'written to Redis').to.deep.equal(['bad']);
     expect(severities({ doneIn: '' }), 'not done').to.deep.equal(['info']);
   });
 });

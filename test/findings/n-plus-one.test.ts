@@ -205,6 +205,10 @@ describe('finding n-plus-one', () => {
     expect(ofRecorded([read(), raise, read(), read()], [0, 2, 3], 9), 'one was left out').to.deep.equal([
       'info',
     ]);
+    const joined = read('members m left join parts p on p.member_id = m.id');
+    expect(ofRecorded([joined, raise, joined, raise, joined], [0, 2, 4], 9), 'joined').to.deep.equal([
+      'info',
+    ]);
     const orders = [read('orders'), raise, read('orders'), raise, read('orders')];
     expect(ofRecorded(orders, [0, 2, 4], 9), 'another table').to.deep.equal(['warn']);
     expect(ofRecorded([read(), read(), read(), raise], [0, 1, 2], 9), 'after the loop').to.deep.equal([
@@ -212,7 +216,21 @@ describe('finding n-plus-one', () => {
     ]);
   });
 
-  it('ignores reads of SQLite that took no time', () => {
+  it('ignores reads and writes of SQLite that took no time', () => {
+    const rule = loopRules.find(({ name }) => name === 'write-loop');
+    const insert = {
+      sql: 'insert into parts (number) values ($1)',
+      system: 'sqlite',
+      bindings: { number: 'a' },
+    };
+    const database = keptQueries(...Array<AskedQuery>(12).fill(insert));
+    const members = database.queries.map((_one, at) => at);
+    const writes = [5.2, 4.9].map((durationMs) => {
+      const groups = [{ kind: 'loop', statement: 0, caller: 'src/a.ts:5', members, durationMs }];
+      return rule?.find({ database: { ...database, groups } }, { durationMs: 60 } as never, {} as never)
+        .length;
+    });
+    expect(writes).to.deep.equal([1, 0]);
     const reads = [1, 2, 3].map(() => read('parts', 'sqlite'));
     expect(ofRecorded(reads, [0, 1, 2], 0.3)).to.deep.equal([]);
     expect(ofRecorded(reads, [0, 1, 2], 1.2)).to.deep.equal(['warn']);

@@ -1,5 +1,9 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
+import type { Rule } from '../../app/findings/shared/kept.ts';
+import { transactionRules } from '../../app/findings/transactions.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding outside-transaction', () => {
@@ -7,6 +11,7 @@ describe('finding outside-transaction', () => {
     async (knex) => {
       await knex.raw('create table orders (id int)');
       await knex.raw('create table audit (id int)');
+      await knex.raw('create table seats (id int)');
     },
     (app, knex) => {
       app.post('/undone', async (_req, res) => {
@@ -15,6 +20,16 @@ describe('finding outside-transaction', () => {
             await trx('orders').insert({ id: 1 });
             await knex('audit').insert({ id: 1 });
             throw new Error('no credit');
+          })
+          .catch(() => undefined);
+        res.send('done');
+      });
+      app.post('/taken', async (_req, res) => {
+        await knex
+          .transaction(async (trx) => {
+            await trx('orders').insert({ id: 1 });
+            for (const id of [1, 2]) await knex('seats').insert({ id });
+            throw new Error('no seat');
           })
           .catch(() => undefined);
         res.send('done');
@@ -45,9 +60,35 @@ describe('finding outside-transaction', () => {
     const [finding] = (await ask('/undone', { method: 'POST' })).of('outside-transaction');
     expect(finding).to.include({ label: 'outside transaction', severity: 'warn', broke: 'unseen' });
     expect(finding?.sentence).to.equal(
-      'insert into audit ran outside the transaction (1 statement) that was open on another connection: the rollback did not undo it',
+      'insert into audit ran on another connection while a transaction of 1 statement was open: the rollback did not undo it',
     );
     expect(finding?.place).to.match(/outside-transaction\.test\.ts:\d+$/);
+  });
+
+  it('is bad where rows stay that are no record of what was tried', async () => {
+    const [finding] = (await ask('/taken', { method: 'POST' })).of('outside-transaction');
+    expect(finding?.severity).to.equal('bad');
+    expect(finding?.sentence).to.match(/: the rollback did not undo it, and 2 changed rows stay as written$/);
+  });
+
+  it('is not said of a statement whose connection is not known', () => {
+    const statements = ['begin', 'delete from addresses', 'commit'].map((sql) => ({ sql, system: 'sqlite' }));
+    const queries = statements.map((_one, at) => ({
+      statement: at,
+      startMs: at,
+      durationMs: 0.1,
+      waitMs: 0,
+      error: null,
+      instance: '1',
+      rows: 1,
+      caller: 'a.js:1',
+      bindings: [],
+      connection: at === 1 ? null : 1,
+      transaction: at === 1 ? null : 'T1',
+    }));
+    const kept = { database: { statements, queries, groups: [] } } as unknown as Parameters<Rule['find']>[0];
+    const rule = transactionRules.find(({ name }) => name === 'outside-transaction');
+    expect(rule?.find(kept, {} as ProfileHead, NOTHING_BESIDE)).to.deep.equal([]);
   });
 
   it('is for information where the transaction was committed', async () => {

@@ -45,11 +45,13 @@ describe('finding retried-call', () => {
     );
   });
 
-  it('says that repeating does not change a refusal, and what may have happened twice', async () => {
+  it('says that repeating does not change a refusal, and what may have been carried out twice', async () => {
     const [gone] = (await ask('/try/gone')).of('retried-call');
     expect(gone?.sentence).to.match(/failed after 3 attempts \(404, 404, 404\) in .*; repeating does not change a 404$/); // prettier-ignore
     const call = { method: 'POST', url: 'http://a.test/pay', caller: 'pay.ts:1', durationMs: 10 };
     interface Attempt {
+      name?: string;
+      wait?: boolean;
       keys?: [string, string];
       status?: number | null;
       error?: string;
@@ -58,12 +60,24 @@ describe('finding retried-call', () => {
       bodies?: [string, string];
       last?: number;
     }
-    const paid = ({ keys, status = null, error = 'timeout', bodies, last = 200, ...given }: Attempt = {}) => {
-      const headers = (at: 0 | 1) =>
-        keys === undefined ? [] : [{ name: 'Idempotency-Key', value: keys[at] }];
+    const paid = ({
+      name = 'Idempotency-Key',
+      wait = false,
+      keys,
+      status = null,
+      error = 'timeout',
+      bodies,
+      last = 200,
+      ...given
+    }: Attempt = {}) => {
+      const headers = (at: 0 | 1) => (keys === undefined ? [] : [{ name, value: keys[at] }]);
       const body = (at: 0 | 1) => (bodies === undefined ? {} : { requestBody: { text: bodies[at] } });
       const [first, second] = [
-        { requestHeaders: headers(0), ...body(0) },
+        {
+          requestHeaders: headers(0),
+          ...body(0),
+          responseHeaders: wait ? [{ name: 'Retry-After', value: '0' }] : [],
+        },
         { requestHeaders: headers(1), ...body(1) },
       ];
       const calls = [
@@ -75,13 +89,20 @@ describe('finding retried-call', () => {
       return pay?.label === 'sent twice' ? pay.sentence : '';
     };
     const twice =
-      'POST a.test/pay may have happened twice: an attempt without a response may have taken effect, and it was sent again without an idempotency key (failed, 200)';
+      'POST a.test/pay may have been carried out twice: the service may have acted on an attempt that got no response, and it was sent again without an idempotency key (failed, 200)';
     expect(paid()).to.equal(twice);
-    expect(paid({ keys: ['a1', 'b2'] })).to.equal(twice);
+    expect(paid({ keys: ['a1', 'b2'] })).to.equal(
+      twice.replace('without an idempotency key', 'with another Idempotency-Key (a1, then b2)'),
+    );
     expect(paid({ keys: ['a1', 'a1'] })).to.equal('');
+    const uuid = 'e946a5a5-004d-4572-a882-10c3ddac6baf';
+    expect(paid({ name: 'x-scan-id', keys: [uuid, uuid] })).to.equal('');
+    expect(paid({ name: 'x-tenant-id', keys: [uuid, uuid] })).to.equal(twice);
+    expect(paid({ name: 'x-scan-id', keys: ['7', '7'] })).to.equal(twice);
+    expect(paid({ status: 503, wait: true })).to.equal('');
     expect(paid({ error: 'connect ECONNREFUSED 127.0.0.1:1' })).to.equal('');
     expect(paid({ status: 504, bodies: ['{"cents":1}', '{"cents":1}'] })).to.contain(
-      'an attempt that got 504',
+      'on an attempt that got 504',
     );
     expect(paid({ status: 504, bodies: ['{"cents":1}', '{"cents":2}'] })).to.equal('');
     const keyed = '{"cents":1,"idempotencyKey":"a1"}';
@@ -90,7 +111,7 @@ describe('finding retried-call', () => {
     expect(paid({ status: 504, url: 'http://a.test/graphql' })).to.equal('');
     expect(paid({ status: 429 })).to.equal('');
     expect(paid({ status: 503, last: 503 })).to.match(
-      /^POST a\.test\/pay failed after 2 attempts .*; it may have happened twice/,
+      /^POST a\.test\/pay failed after 2 attempts .*; it may have been carried out twice/,
     );
   });
 
@@ -112,7 +133,8 @@ describe('finding retried-call', () => {
       'GET a.test/times needed 3 attempts (503, 503, 200): the failed ones took 4.0 ms, pauses of 1.00 s, 1.00 s (after a Retry-After each) took 2.00 s (100 % of the request)',
     );
     expect(asked?.fix).not.to.contain('Idempotency-Key');
-    expect([asked?.severity, found('Server')?.severity]).to.deep.equal(['info', 'warn']);
+    const severities = [asked, found('Server'), found('Retry-After', 'POST')].map((one) => one?.severity);
+    expect(severities).to.deep.equal(['info', 'warn', 'info']);
   });
 
   it('ignores a single attempt, calls that failed in parallel, and retries that cost little', async () => {

@@ -74,6 +74,18 @@ export function plainSql(database: Database, query: Query): string {
   return sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ');
 }
 
+/** All tables that it reads, in lower case. */
+export function tablesOf(database: Database, query: Query): Set<string> {
+  const sql = sqlOf(database, query)
+    .replace(/'(?:[^']|'')*'/g, "''")
+    .replace(/["`]/g, '');
+  return new Set(
+    Array.from(sql.matchAll(/\b(?:from|join)\s+(?:\w+\.)?(\w+)/gi), ([, table]) =>
+      (table ?? '').toLowerCase(),
+    ),
+  );
+}
+
 export function labelOf({ statements }: Database, { statement }: Pick<Query, 'statement'>): string {
   const found = statements[statement];
   return found === undefined ? '' : labelOfStatement(found);

@@ -16,10 +16,21 @@ const FIXES: readonly (readonly [RegExp, string])[] = [
     DEADLOCK,
     'Lock rows in the same order everywhere: sort the keys before the loop, or lock them all first (`order by id for update`). Run the whole transaction again if it was ended by a deadlock (1213, `40P01`).',
   ],
-  [
-    DUPLICATE,
-    'Answer 409 to this error only, by its code (1062, `23505`). If the row may be there already, use a statement that does not fail (`on conflict`).',
-  ],
+  ...(
+    [
+      [/^Duplicate entry/, '1062', '`insert ignore`, `on duplicate key update`'],
+      [/\bE11000\b/, '11000', '`updateOne` with `upsert: true`'],
+      [/UNIQUE KEY/, '2627', '`merge`, `where not exists`'],
+      [/UNIQUE constraint/, '`SQLITE_CONSTRAINT_UNIQUE`', '`on conflict`'],
+      [DUPLICATE, '`23505`', '`on conflict`'],
+    ] as const
+  ).map(
+    ([kind, code, how]) =>
+      [
+        kind,
+        `Answer 409 to this error only, by its code (${code}). If the row may be there already, use a statement that does not fail (${how}).`,
+      ] as const,
+  ),
   [
     /too long|would be truncated/i,
     'Check the length before you send the statement, and refuse a longer value with a message about it, or make the column wider.',

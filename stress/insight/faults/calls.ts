@@ -124,7 +124,7 @@ export const calls: Fault[] = [
     partner: { '/pay': { waitMs: 400, times: 1 } },
     ask: (shop) => shop.post('/checkout/pay', { orderId: 33, amount: 90 }),
     symptom: (answer, usual) => answer.ms > usual.ms + 100,
-    says: /POST 127\.0\.0\.1:\d+\/pay may have happened twice/,
+    says: /POST 127\.0\.0\.1:\d+\/pay may have been carried out twice/,
     at: ['partners.js: const response = await fetch(', 'partners.js: const again'],
   },
   {
