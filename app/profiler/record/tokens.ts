@@ -1,5 +1,5 @@
 /**
- * Tokens: six hexadecimal digits. Each process claims a random block of 4,096 tokens from the store and gives them out shuffled; a block is
+ * Tokens: six hexadecimal digits. Each process claims a random block of 4,096 tokens from the store and gives them out in random order; a block is
  * free again when nothing of it is stored. Requests that are not stored have tokens of their own, which every process recognises.
  */
 import { randomBytes, randomInt } from 'node:crypto';
@@ -23,24 +23,15 @@ const CLAIM_AGAIN_MS = 600_000;
 
 interface Block {
   name: string;
-  /** Suffixes that were not given out, in no order. */
+  /** Suffixes; the first `count` were not given out. */
   left: Uint16Array;
+  random: Uint32Array;
   count: number;
   claimedAt: number;
 }
 
 function hex(value: number): string {
   return value.toString(16).padStart(3, '0');
-}
-
-function shuffled(): Uint16Array {
-  const order = Uint16Array.from({ length: BLOCK_SIZE }, (_, suffix) => suffix);
-  const random = new Uint32Array(randomBytes(4 * BLOCK_SIZE).buffer, 0, BLOCK_SIZE);
-  for (let last = BLOCK_SIZE - 1; last > 0; last--) {
-    const other = (random[last] ?? 0) % (last + 1);
-    [order[last], order[other]] = [order[other] ?? 0, order[last] ?? 0];
-  }
-  return order;
 }
 
 /** `process` tells the claims of processes apart. */
@@ -54,7 +45,8 @@ export function createTokens(setting: Store['setting'], process: string): Tokens
   function newBlock(): Block {
     return {
       name: hex(randomInt(BLOCKS)),
-      left: shuffled(),
+      left: new Uint16Array(BLOCK_SIZE).map((_, suffix) => suffix),
+      random: new Uint32Array(randomBytes(4 * BLOCK_SIZE).buffer, 0, BLOCK_SIZE),
       count: BLOCK_SIZE,
       claimedAt: performance.now(),
     };
@@ -94,8 +86,12 @@ export function createTokens(setting: Store['setting'], process: string): Tokens
   }
 
   function nextFrom(one: Block): string {
+    const { left, random } = one;
+    const drawn = (random[one.count - 1] ?? 0) % one.count;
+    const suffix = left[drawn] ?? 0;
     one.count--;
-    return one.name + hex(one.left[one.count] ?? 0);
+    left[drawn] = left[one.count] ?? 0;
+    return one.name + hex(suffix);
   }
 
   return {
