@@ -62,7 +62,7 @@ export const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http
   needs: ['exception'],
   labels: ['exception', 'late error'],
   why: 'An error that was thrown, rejected or passed to `next()` became a 5xx, came after the response, or got none; the place is the topmost frame in your own code, else the middleware that it came from.',
-  fix: 'Start with the named line: look at its inputs, and handle all that they can be. If it was `.then(next)`, that passes on a result as an error.',
+  fix: 'Start at the named line: check its inputs, and handle each value that they can have. `.then(next)` passes a result on as an error: call `next()` without it.',
   find({ exception: { errors }, request, database, http_client }, { status, durationMs, outcome }) {
     const isHidden = status !== null && status < 400;
     const isError = status !== null && status >= 400;

@@ -248,7 +248,7 @@ const bodyRefused: Rule<Needs<'exception'>> = {
   needs: ['exception'],
   labels: ['body refused'],
   why: 'A parser passed on an error of one of the types that `body-parser` documents, and the response was a 4xx.',
-  fix: 'Raise the `limit` of this parser for the routes that need it, or send a body that it accepts: valid JSON, fewer rows at a time.',
+  fix: 'Send a body that this parser accepts, such as valid JSON. If the body is right and too large, raise the `limit` of the parser for the routes that need it.',
   find({ exception: { errors } }, { status }) {
     if (status === null || status < 400 || status >= 500) return [];
     // An error handler may pass on an error of its own that has the same `type`: the first one is the parser's.

@@ -3,7 +3,7 @@
  * the rest on request.
  */
 import { addTo } from '../profiler/group-by.ts';
-import type { Presentation, Row, Section } from '../profiler/read/rows.ts';
+import { NONE, type Presentation, type Row, type Section } from '../profiler/read/rows.ts';
 import { FORMATS, valueText } from '../view-helpers/amount.ts';
 
 const FIRST_ROWS = 500;
@@ -119,7 +119,9 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   if (has('text') || has('badges') || has('block'))
     table.push({ title: columns?.text ?? 'Value', kind: 'text' });
   for (const title of fields) {
-    const isFigure = known.every(({ label, value }) => label !== title || typeof value === 'number');
+    const isFigure = known.every(
+      ({ label, value }) => label !== title || typeof value === 'number' || value === NONE,
+    );
     table.push({ title, kind: isFigure ? 'figure' : 'field' });
   }
   if (has('note')) table.push({ title: columns?.note ?? 'Note', kind: 'note' });

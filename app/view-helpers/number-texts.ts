@@ -22,8 +22,11 @@ export function splitDuration(ms: number): [string, string] {
   if (size < 999.95) return [ms.toFixed(1), 'ms'];
   if (size < 59_995) return [(ms / 1000).toFixed(2), 's'];
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return [`${Math.floor(seconds / 60)} min ${seconds % 60}`, 's'];
-  return [`${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)}`, 'min'];
+  const [whole, unit, rest, small] =
+    seconds < 3600
+      ? [Math.floor(seconds / 60), 'min', seconds % 60, 's']
+      : [Math.floor(seconds / 3600), 'h', Math.floor((seconds % 3600) / 60), 'min'];
+  return rest === 0 ? [String(whole), unit] : [`${whole} ${unit} ${rest}`, small];
 }
 
 export function durationText(ms: Amount): string {

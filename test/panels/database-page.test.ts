@@ -174,6 +174,27 @@ describe('the page of the database panel', () => {
     expect(show(profile).$('.queries > li > details').attr('open')).to.equal(undefined);
   });
 
+  it('names the lines between loop and statement below the row of the loop, not in its column of results', () => {
+    const loop = { from: 42, lines: ['for (const item of items) await load(item);'] };
+    const looped = createDatabasePanel({
+      excerptAt: () => null,
+      sourceAbove: (place) => (place.startsWith('src/orders/') ? loop : null),
+    });
+    const fill = (context: Context): void => {
+      for (let n = 0; n < 9; n++)
+        context.add(
+          'query',
+          query({ caller: 'src/store.ts:3', path: ['src/orders/list.ts:42'], bindings: [n] }),
+        );
+    };
+    const profile = profileOf(contextWith(fill), [looped]);
+    const html = panelHtml(fixture.services.renderPage, looped, { profile, query: {}, amendments: {} });
+    const row = cheerio.load(html)('.queries > li').first();
+    expect(row.find('summary.q > .caller').first().text()).to.equal('src/orders/list.ts:42');
+    expect(row.find('summary.q > .rows').first().text()).to.equal('');
+    expect(row.find('> details > .body .kv').text()).to.match(/Through\s*src\/store\.ts:3/);
+  });
+
   it('asks for no source where nothing is wrong', () => {
     asked.length = 0;
     record((context) => context.add('query', query({})));

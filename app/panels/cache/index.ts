@@ -126,8 +126,8 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
   section: {
     id: 'commands',
     title: 'Commands',
-    note: 'in the order they were made',
-    columns: { label: 'Command', text: 'Key', badges: 'Marks', note: 'Reply', place: 'Called from' },
+    note: 'in the order they ran',
+    columns: { label: 'Command', text: 'Key', badges: 'Marks', note: 'Result', place: 'Called from' },
     card: 'largest',
   },
   more(record) {

@@ -37,12 +37,9 @@ function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, i
     number: durationMs,
     tone: failed > 0 ? 'bad' : GROUP_TONES[kind],
     badges: [GROUP_LABELS[kind], ...(failed > 0 ? [`${count(failed)} failed`] : [])],
-    note:
-      [
-        ...(path === undefined ? [] : [`through ${path.slice(1).join(' → ')}`]),
-        ...(more > 0 ? [`${count(members.length)} kept`] : []),
-      ].join(', ') || null,
+    note: more > 0 ? `${count(members.length)} kept` : null,
     place: loopPlace(group),
+    ...(path === undefined ? {} : { fields: [{ label: 'Through', value: path.slice(1).join(' → ') }] }),
   };
 }
 

@@ -169,7 +169,7 @@ function sessionRows({ sessionAndUser }: RequestPanelData, profile: Profile): Ro
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return [{ label: name, text: value, note: maskRule(profile, path) }];
     const entries = Object.entries(value);
-    if (entries.length === 0) return [{ label: name, note: 'there, and empty' }];
+    if (entries.length === 0) return [{ label: name, note: 'empty' }];
     return entries.map(([key, item]) => ({
       id: `${name}-${key}`,
       label: `${name}.${key}`,

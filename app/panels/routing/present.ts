@@ -111,7 +111,7 @@ export function presentRouting(data: RoutingData): Presentation {
     id: 'match',
     title: 'Middleware',
     note: 'in the order they ran',
-    columns: { label: 'No', text: 'Middleware or route', note: 'What happened', place: 'Source' },
+    columns: { label: '#', text: 'Middleware or route', note: 'What happened', place: 'Source' },
     // If none responded, the routes are listed with the reason.
     rows: trace.filter(({ kind }) => route !== null || kind !== 'route').map(traceRow),
     left: traceDropped,

@@ -77,7 +77,7 @@ function rowOf(view: ViewEntry, index: number, selfMs: number | null): Row {
     depth,
     tone: error === null ? 'plain' : 'bad',
     badges: error === null ? [] : ['failed'],
-    note: durationMs === selfMs ? null : `of ${durationText(durationMs)}`,
+    note: durationMs === selfMs ? null : durationText(durationMs),
     place: caller,
     key: name,
     fields: [
@@ -134,8 +134,8 @@ export function presentViews(
       {
         id: 'views',
         title: 'Call tree',
-        note: 'in the order they ran; values as they were when the template ran, cut',
-        columns: { text: 'Template', number: 'Self time', place: 'Rendered from' },
+        note: 'in the order they ran; values as they were when the template ran, truncated',
+        columns: { text: 'Template', note: 'Total', number: 'Self time', place: 'Rendered from' },
         card: 'largest',
         bars: 'view',
         folds: 'adjacent',

@@ -28,6 +28,9 @@ export interface Figure {
   measured?: true;
 }
 
+/** Stands in a column of numbers for one that there is none of. */
+export const NONE = '–';
+
 /** A further column of a row. */
 export interface Field {
   /** Title of the column: the same in all rows of a section. Never a recorded text. */

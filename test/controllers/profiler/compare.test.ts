@@ -204,6 +204,14 @@ describe('the comparison of two profiles', () => {
     expect(section.find('code .k').first().text()).to.equal('select');
   });
 
+  it('puts the times of both under each other, also where one side has none', async () => {
+    const one = (sql: string) => (context: Context) =>
+      context.add('query', query({ sql, bindings: [], durationMs: 8 }));
+    const $ = await compared(one('select 1 from a'), one('select 2 from b'));
+    const cells = $('table[aria-label=Statements] td.num').map((_i, cell) => $(cell).text()).get(); // prettier-ignore
+    expect(cells.sort()).to.deep.equal(['8.0 ms', '8.0 ms', '–', '–']);
+  });
+
   it('matches log lines that differ only in numbers, calls without their query, and layers', async () => {
     const $ = await compared(
       (context) => {

@@ -108,6 +108,8 @@ describe('pages of the profiler', () => {
       const { token, child } = await fixture.record({ status: 404, errorPage: true });
       const parentPage = await page(`/_profiler/${token}`);
       expect(parentPage(`.facts a[href="/_profiler/${child ?? ''}"]`)).to.have.length(1);
+      // Its time is shown once, where the time of the request is explained.
+      expect(parentPage('.facts div:contains("Error page") dd').text()).to.equal(child);
       const childPage = await page(`/_profiler/${child ?? ''}`);
       expect(childPage(`.facts a[href="/_profiler/${token}"]`)).to.have.length(1);
       expect(childPage('.facts').text()).to.contain('error page');
@@ -207,7 +209,8 @@ describe('pages of the profiler', () => {
       const { token, child } = await fixture.record({ url: '/boom', status: 500, errorPage: true });
       const $ = await page('/_profiler/');
       expect($('#rows > tbody')).to.have.length(2);
-      expect($(`#k-${token} tr.kid a`).attr('href')).to.equal(`/_profiler/${child ?? ''}`);
+      expect($(`#k-${token} tr.kid a.go`).attr('href')).to.contain(`/_profiler/${child ?? ''}`);
+      expect($(`#k-${token} tr.kid .badge`).text()).to.equal('error page');
       expect($(`.unfold[href="#k-${token}"]`).text()).to.equal('error page');
       expect(urlsOf(await page('/_profiler/search?kind=profiler'))).to.deep.equal(['/_profiler/']);
     });

@@ -1,5 +1,5 @@
 /** A comparison as rows, for its page and as Markdown: figures, work, and values that differ. */
-import type { Row, Section } from '../../../profiler/read/rows.ts';
+import { type Field, NONE, type Row, type Section } from '../../../profiler/read/rows.ts';
 import { amountText } from '../../../view-helpers/amount.ts';
 import { count, durationText, percentText, timestampText } from '../../../view-helpers/numbers.ts';
 import {
@@ -47,10 +47,11 @@ function figureRow(figure: FigureRow, index: number): Row {
   };
 }
 
-function workText(side: WorkRow['a']): string {
-  if (side === null) return '–';
-  if (side.ms === null) return `${count(side.times)} ×`;
-  return side.times === 1 ? durationText(side.ms) : `${count(side.times)} × in ${durationText(side.ms)}`;
+function workField(name: string, side: WorkRow['a']): Field {
+  if (side === null) return { label: name, value: NONE };
+  const { times, ms } = side;
+  if (times === 1 && ms !== null) return { label: name, value: ms, unit: 'ms' };
+  return { label: name, value: `${count(times)} ×${ms === null ? '' : ` in ${durationText(ms)}`}` };
 }
 
 function workSection({ title, onlyA, onlyB, both, rows }: WorkSection, index: number, all: boolean): Section {
@@ -67,10 +68,7 @@ function workSection({ title, onlyA, onlyB, both, rows }: WorkSection, index: nu
       text: label,
       ...(tokens ? { line: () => tokens } : {}),
       ...(mark === null ? {} : { badges: [mark] }),
-      fields: [
-        { label: 'A', value: workText(a) },
-        { label: 'B', value: workText(b) },
-      ],
+      fields: [workField('A', a), workField('B', b)],
     })),
     none: 'All the same.',
   };

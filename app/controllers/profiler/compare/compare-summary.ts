@@ -35,8 +35,8 @@ function countChange(kind: SpanKind, figures: readonly FigureRow[]): string | nu
 }
 
 function plainOf(kind: SpanKind): string {
-  const label = SPAN_KINDS[kind].label.toLowerCase();
-  return `${SPENT_IN.includes(kind) ? 'in ' : ''}${kind === 'db' ? 'the ' : ''}${label}`;
+  const { label } = SPAN_KINDS[kind];
+  return `${SPENT_IN.includes(kind) ? 'in ' : ''}${kind === 'db' ? 'the ' : ''}${kind === 'cache' ? label : label.toLowerCase()}`;
 }
 
 function notable(changes: readonly Share[], change: number, direction: number): Share[] {

@@ -80,7 +80,7 @@ export function createListController(
     },
     async searchBar(page) {
       readOne(page.query, 'panel');
-      await html(page, 'profiler/search-bar', { values: filtersOf(page).values });
+      await html(page, 'partials/search-form', { values: filtersOf(page).values });
     },
   };
 }

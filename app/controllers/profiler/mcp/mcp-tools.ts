@@ -239,7 +239,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         : `The application runs: process ${code(process)}, profiles in ${storage.name}.`,
       first === undefined || last === undefined
         ? 'No request is recorded yet.'
-        : `${count(newestOnes.total, 'request')} recorded, from ${timestampText(first.startedAt)} to ${timestampText(last.startedAt)}; of ${count(summaries.total)} only a summary. ${services.retention()}`,
+        : `${count(newestOnes.total, 'request')} recorded, from ${timestampText(first.startedAt)} to ${timestampText(last.startedAt)}${summaries.total === 0 ? '' : `, ${count(summaries.total)} of them as a summary`}. ${services.retention()}`,
       [newestOnes.notice, storage.notice, storage.failing ? 'Storing fails at the moment.' : null]
         .flatMap((sentence) => (sentence === null ? [] : prose(sentence)))
         .join(' '),
