@@ -2,6 +2,7 @@
 // the script ran. The hooks (hooks.js) add the token, and calls that are still open. The service adds the method and the token of calls
 // that the first two could not tell (served-calls.js).
 import { linkOf, shownCall, sourceOf } from './call-facts.js';
+import { isToken } from './format.js';
 import { hookCalls, quietly } from './hooks.js';
 import { createServedCalls } from './served-calls.js';
 
@@ -10,7 +11,6 @@ const MOST_CALLS = 100;
 const TOLD_EVERY_MS = 100;
 /** An entry of the browser's list begins at most this long after the call, which may wait for a service worker or a wrapper. */
 const ENTRY_WITHIN_MS = 5000;
-const CALL_TOKEN = /^[0-9a-f]{6}$/;
 const NEW_CALL = {
   method: null, status: null, ms: null, token: null, href: null, why: null, from: null, cameFrom: [], redirected: false, made: false, tries: 0, served: null, isServed: false, entry: false, state: 'open',
 }; // prettier-ignore
@@ -66,7 +66,7 @@ export function watchCalls({ onChange, ask, onReason = () => {} }) {
   function responded(call, { status, token, link, finalUrl, redirected, made }) {
     Object.assign(call, { status, made, redirected, finalUrl: finalUrl || call.url });
     if (made) call.why = 'response made by the page';
-    if (CALL_TOKEN.test(token ?? '')) {
+    if (isToken(token)) {
       const isHere = new URL(call.finalUrl).host === ask.base.host;
       call.token = token;
       call.href = linkOf(link, call.finalUrl) ?? (isHere ? ask.profile(token) : null);

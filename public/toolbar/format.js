@@ -4,6 +4,10 @@ import { durationText, isNumber } from '../../app/view-helpers/number-texts.ts';
 // Not used, because old libraries (Prototype.js) replace it: `Array.from` with a function, `reduce`, and JSON of arrays, which their `toJSON`
 // turns into texts.
 
+export function isToken(text) {
+  return /^[0-9a-f]{6}$/.test(text ?? '');
+}
+
 /** In the bar itself, where a tenth of a millisecond says nothing: `314 ms`, `1.24 s`. */
 export function shortDuration(ms) {
   return isNumber(ms) && ms >= 9.95 && ms < 999.5 ? `${Math.round(ms)} ms` : durationText(ms);

@@ -1,13 +1,13 @@
 // Follows the page to its next address when no document is loaded, by the Navigation API. The request of a navigation is the call that
 // brought it: the one that the library names, else the newest to the same path; if none shows up within a moment, there was none.
 
+import { isToken } from './format.js';
 import { headerIn, quietly } from './hooks.js';
 
 /** A call may be this much older than the navigation: libraries prefetch links that are pointed at. */
 const BEFORE_MS = 10_000;
 /** A navigation without a call for this long had none. */
 const WITHIN_MS = 1000;
-const RESPONSE_TOKEN = /^[0-9a-f]{6}$/;
 
 /** Two addresses are one page if these are equal. A fragment counts only in the forms of routers, `#/` and `#!`. */
 function placeOfPage(href) {
@@ -22,7 +22,7 @@ function isSamePage(one, other) {
 function tokenFrom(headers) {
   const name = 'x-debug-token';
   const token = typeof headers === 'string' ? headerIn(headers, name) : headers?.get(name);
-  return RESPONSE_TOKEN.test(token ?? '') ? token : null;
+  return isToken(token) ? token : null;
 }
 
 /** The response that an event of Turbo or htmx (2 and 4) is about, if any. */

@@ -2,13 +2,13 @@
 // event streams. A call is known by the token of its response. The browser does not show the tokens of beacons and earlier calls. These are
 // paired by address, in order, if the service knows as many of them.
 import { isLasting } from './call-facts.js';
+import { isToken } from './format.js';
 
 /** After a change of a call, by how often the service was asked about it. */
 const ASKED_AFTER_MS = [250, 800, 2000, 5000];
 const ASKED_EVERY_MS = 1000;
 /** The next response would be the same, and each one is an error in the console. */
 const FINAL = ['policy', 'signin', 'refused', 'missing', 'strange'];
-const SERVED_TOKEN = /^[0-9a-f]{6}$/;
 
 /**
  * `list()` returns the calls, `add` makes one, `changed` is called after a change to one, `onReason` with the reason why the service tells
@@ -76,7 +76,7 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
   }
 
   function byToken(given) {
-    return new Map(given.filter(({ token }) => SERVED_TOKEN.test(token)).map((one) => [one.token, one]));
+    return new Map(given.filter(({ token }) => isToken(token)).map((one) => [one.token, one]));
   }
 
   /** Another tab may have made `others`: only those whose token this page received are taken. */
@@ -129,7 +129,7 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
     askSoon,
     /** The first is the document, the last is the page shown now. */
     setPage(page) {
-      if (!page || !SERVED_TOKEN.test(page.token)) return;
+      if (!page || !isToken(page.token)) return;
       const [first = page.token] = [...pages].filter((token) => token !== null);
       pages.clear();
       pages.add(first).add(page.token);

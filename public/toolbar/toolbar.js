@@ -3,6 +3,7 @@
 import { createAsk } from './ask.js';
 import { createBar, findHosts } from './bar.js';
 import { watchCalls } from './calls.js';
+import { isToken } from './format.js';
 import { watchNavigation } from './navigation.js';
 import { createPlace } from './place.js';
 import { revalidation } from './revalidated.js';
@@ -27,7 +28,7 @@ function findScript() {
 
 function tokenOf(script) {
   const { token } = script.dataset;
-  return /^[0-9a-f]{6}$/.test(token ?? '') ? token : null;
+  return isToken(token) ? token : null;
 }
 
 /** The attribute of our tag, because `src` follows a later `<base>`; a tag written by hand has a whole address. */
