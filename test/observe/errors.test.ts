@@ -139,6 +139,14 @@ describe('describing what was thrown', () => {
     });
   }
 
+  it('finds the line of an object that is no Error, if it was given a stack', () => {
+    const value = { message: 'given' };
+    Error.captureStackTrace(value);
+    const [link] = describeThrown(value).chain;
+    expect(link).to.include({ isError: true, message: 'given' });
+    expect(link?.frames[0]?.file).to.equal('test/observe/errors.test.ts');
+  });
+
   it('cuts a message of ten megabytes, counts the rest and still finds the frames', () => {
     const error = new Error('x'.repeat(10_000_000));
     expect(cpuMsOf(() => top(error))).to.be.lessThan(1000);

@@ -41,13 +41,24 @@ export function isRealError(value: unknown): value is Error {
 }
 
 const READ_BY_EXPRESS = new Set(['name', 'message', 'stack', 'status', 'statusCode', 'headers', 'expose']);
-const codeGetter = Object.getOwnPropertyDescriptor(DOMException.prototype, 'code')?.get;
+
+function stackGiven(): object {
+  const target = {};
+  Error.captureStackTrace(target);
+  return target;
+}
+
+/** Of Node.js and V8: `stack` is an accessor from Node.js 22 on, also on an object that `Error.captureStackTrace` was given. */
+const OWN_GETTERS = [
+  Object.getOwnPropertyDescriptor(DOMException.prototype, 'code')?.get,
+  Object.getOwnPropertyDescriptor(stackGiven(), 'stack')?.get,
+];
 
 export function field(value: object, name: string): unknown {
   try {
     const found = descriptorOf(value, name);
     if (found?.get === undefined) return found?.value as unknown;
-    const isRead = found.get === codeGetter || (READ_BY_EXPRESS.has(name) && isRealError(value));
+    const isRead = OWN_GETTERS.includes(found.get) || (READ_BY_EXPRESS.has(name) && isRealError(value));
     return isRead ? (Reflect.apply(found.get, value, []) as unknown) : undefined;
   } catch {
     return undefined;
