@@ -51,17 +51,21 @@ declare module '../../profiler/record/facts.ts' {
   }
 }
 
-/** Sent by the client itself when it connects; not the application's, and older servers reject it. */
-function isIntroduction({ name, args: [first] }: RedisCommand): boolean {
-  return name.toUpperCase() === 'CLIENT' && String(first).toUpperCase() === 'SETINFO';
+const AT_CONNECT = new Set(['HELLO', 'AUTH', 'SELECT', 'INFO']);
+
+/** Sent by the client itself when it connects; not the application's, and older servers reject some of it. */
+function isIntroduction(command: string, [first]: readonly unknown[], caller: string | null): boolean {
+  if (command === 'CLIENT') return String(first).toUpperCase() === 'SETINFO';
+  return AT_CONNECT.has(command) && (caller === null || caller.includes('node_modules/'));
 }
 
 export const REPEATED: Repeating<CacheFact> = { key: ({ caller, command }) => `${caller ?? ''}\n${command}` };
 
 function described(message: RedisCommand, findCaller: () => string | null) {
-  if (isIntroduction(message)) return null;
   const { client, args, batch, connection } = message;
   const command = message.name.toUpperCase().slice(0, 50);
+  const caller = findCaller();
+  if (isIntroduction(command, args, caller)) return null;
   return {
     system: 'redis' as const,
     client,
@@ -72,7 +76,7 @@ function described(message: RedisCommand, findCaller: () => string | null) {
     hits: null,
     batch,
     error: null,
-    caller: findCaller(),
+    caller,
     connection,
   };
 }
