@@ -1,7 +1,8 @@
 /** A cache that saves no work, holds stale values, or is read too often. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
+import { parseJson } from '../profiler/json.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES, storerOf } from './shared/cache.ts';
@@ -429,10 +430,10 @@ const sessionNotSaved: Rule<Needs<'cache'>> = {
 
 /** Whether a response has nulls, and else only what the request brought: it says nothing. */
 function saysNothing(request: KeptRequest, head: ProfileHead): boolean {
-  const sent = parseBeginning(request.response?.text ?? '');
-  if (sent?.isWhole !== true || !/\bjson\b/i.test(request.response?.contentType ?? '')) return false;
+  const sent = parseJson(request.response?.text ?? '');
+  if (sent === undefined || !/\bjson\b/i.test(request.response?.contentType ?? '')) return false;
   const received = new Set([...receivedBy(head, { request })].map((value) => value.toLowerCase()));
-  const leaves = leavesOf(sent.value);
+  const leaves = leavesOf(sent);
   return (
     leaves.some(({ value }) => value === null) &&
     leaves.every(({ value }) => value === null || received.has(String(value).toLowerCase()))

@@ -1,9 +1,9 @@
 /** Outgoing calls that say less than was meant, or whose response says more than was used. */
 import { hasFailed } from '../panels/shared/failed-call.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
@@ -152,8 +152,8 @@ const NEXT = /(?:^|\.)(?:next|next_?(?:page|cursor|url|link|token)|has_?(?:more|
 
 /** A list that was received, by itself or as the only list of an object; null if it was none, or is not known as a whole. */
 function receivedOf({ responseBody, responseHeaders }: Call): Received | null {
-  const { value = null, isWhole = false } = parseBeginning(responseBody?.text ?? '') ?? {};
-  if (!isWhole || typeof value !== 'object' || value === null) return null;
+  const value = parseJson(responseBody?.text ?? '') ?? null;
+  if (typeof value !== 'object' || value === null) return null;
   const [list, ...others] = isRecord(value)
     ? Object.entries(value).filter(([, one]) => Array.isArray(one))
     : [];
@@ -190,15 +190,15 @@ function receivedOf({ responseBody, responseHeaders }: Call): Received | null {
 
 /** The path of a number that was sent, and that is the count of the entries, or the sum or average of a field; null: none is. */
 function figureOf(entries: readonly Json[], total: number | null, text: string): string | null {
-  const sent = parseBeginning(text);
-  if (sent?.isWhole !== true || !isRecord(sent.value) || text.includes('[')) return null;
+  const sent = parseJson(text);
+  if (!isRecord(sent) || text.includes('[')) return null;
   const names = new Set(entries.flatMap((entry) => (isRecord(entry) ? Object.keys(entry) : [])));
   const sums = [...names].flatMap((name) => {
     const values = entries.map((entry) => (isRecord(entry) ? Number(entry[name] ?? NaN) : NaN));
     const sum = values.reduce((all, value) => all + value, 0);
     return /id$/i.test(name) || Number.isNaN(sum) ? [] : [sum, sum / values.length];
   });
-  const leaves = leavesOf(sent.value);
+  const leaves = leavesOf(sent);
   if (leaves.some(({ value }) => value === total)) return null;
   const isFigure = (value: unknown): boolean =>
     typeof value === 'number' && [entries.length, ...sums].some((one) => Math.abs(one - value) < ROUNDED);

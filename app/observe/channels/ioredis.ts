@@ -7,6 +7,7 @@ import { isRealError } from '../../profiler/record/safe-read.ts';
 import { performance } from 'node:perf_hooks';
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
+import { publishEnd } from './trace.ts';
 import { allOf, wrapCalls } from './wrap-method.ts';
 
 interface Command {
@@ -32,10 +33,9 @@ const messages = new WeakMap<Command, RedisCommand>();
 const connections = new WeakMap<RedisCommand, object>();
 const transactions = new WeakMap<object, RedisCommand[]>();
 
-function publishEnd(message: RedisCommand): void {
+function publishOver(message: RedisCommand): void {
   if (message.error !== undefined) channel.error.publish(message);
-  channel.asyncStart.publish(message);
-  channel.asyncEnd.publish(message);
+  publishEnd(channel, message);
 }
 
 function isQueued(reply: unknown): boolean {
@@ -52,7 +52,7 @@ function endTransaction(members: readonly RedisCommand[], { result, error }: Red
     const reply: unknown = Array.isArray(result) ? result[index] : undefined;
     message.error = isRealError(reply) ? reply : result === null ? GIVEN_UP : error;
     message.result = message.error === undefined ? reply : undefined;
-    publishEnd(message);
+    publishOver(message);
   });
 }
 
@@ -70,7 +70,7 @@ function endCommand(message: RedisCommand): void {
     transactions.delete(connection);
     endTransaction(members, message);
   }
-  publishEnd(message);
+  publishOver(message);
 }
 
 function publishMade(command: Command): void {

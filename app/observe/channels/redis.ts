@@ -3,8 +3,8 @@ import { isRealError } from '../../profiler/record/safe-read.ts';
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, redisChannels, type RedisCommand } from './redis-command.ts';
-import { publishCalls, publishEnd, publishError } from './trace.ts';
-import { allOf, wrapCalls } from './wrap-method.ts';
+import { createInside, publishCalls, publishEnd, publishError } from './trace.ts';
+import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 
 interface Client {
   options?: { socket?: { path?: unknown; host?: unknown; port?: unknown }; database?: unknown };
@@ -22,10 +22,7 @@ export const redisTask = tracingChannel('express-hindsight:redis:task');
 /** Versions 4 and 5 do not export the class: it is read from a client, which does not connect by itself. */
 function clientPrototypeOf({ RedisClient, createClient }: RedisExports): object | null {
   if (RedisClient?.prototype !== undefined) return RedisClient.prototype;
-  let prototype: object | null = createClient?.({}) ?? null;
-  while (prototype !== null && !Object.hasOwn(prototype, 'sendCommand'))
-    prototype = Object.getPrototypeOf(prototype) as object | null;
-  return prototype;
+  return ownerOf(createClient?.({}), 'sendCommand');
 }
 
 function messageOf(client: Client, command: readonly unknown[], batch: RedisCommand['batch']): RedisCommand {
@@ -116,19 +113,12 @@ function patchPool(exports: unknown): (() => void) | null {
 }
 
 /** While it runs, a batch queues its commands one after another. */
-let isBatch = false;
+const batches = createInside();
 
 /** The second argument of `multiExecutor` is a database, the third names a transaction; a pipeline has none. */
 function patchBatches(exports: unknown): (() => void) | null {
   return wrapCalls(clientPrototypeOf(exports as RedisExports), 'multiExecutor', (execute, client, args) => {
-    const call = (): unknown => {
-      isBatch = true;
-      try {
-        return execute();
-      } finally {
-        isBatch = false;
-      }
-    };
+    const call = (): unknown => batches.run(execute);
     const [commands, , transaction] = args;
     if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
     if (transaction === undefined) return sendBatch(messagesOf(client, commands, 'pipeline'), call);
@@ -144,7 +134,7 @@ function patchQueue(exports: unknown): (() => void) | null {
   return publishCalls(Queue.prototype, 'addCommand', channel, (_queue, args) => {
     const [command, options] = args as [unknown, { asap?: unknown }?];
     // What opens a connection is queued before all else.
-    const isLibrary = isBatch || options?.asap === true;
+    const isLibrary = batches.isInside() || options?.asap === true;
     return isLibrary || !Array.isArray(command)
       ? null
       : { ...messageOf({}, command, null), connection: null };

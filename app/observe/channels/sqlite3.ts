@@ -5,7 +5,7 @@
 import { isRealError } from '../../profiler/record/safe-read.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import { type SqliteQuery, sqliteChannels } from '../databases/sqlite.ts';
-import { traceSync, tracedCallback } from './trace.ts';
+import { createInside, traceSync, tracedCallback } from './trace.ts';
 import { allOf, wrapCalls, wrapMethod } from './wrap-method.ts';
 
 type Callback = (this: unknown, ...args: unknown[]) => unknown;
@@ -19,17 +19,7 @@ const { query } = sqliteChannels;
 
 const databases = new WeakMap<object, object>();
 
-let isInside = false;
-
-function inside(call: () => unknown): unknown {
-  const before = isInside;
-  isInside = true;
-  try {
-    return call();
-  } finally {
-    isInside = before;
-  }
-}
+const published = createInside();
 
 /** What becomes of an error without a callback: an event of the statement or database, which throws if nobody listens. */
 function unheard(this: unknown, error: unknown): void {
@@ -76,9 +66,9 @@ function patchMethods(
       name,
       (original) =>
         function (this: unknown, ...args) {
-          if (isInside || !query.start.hasSubscribers) return Reflect.apply(original, this, args);
+          if (published.isInside() || !query.start.hasSubscribers) return Reflect.apply(original, this, args);
           const message = { ...messageOf(this as object, args), library: 'sqlite3', method: name };
-          return traced(message, args, (given) => inside(() => Reflect.apply(original, this, given)));
+          return traced(message, args, (given) => published.run(() => Reflect.apply(original, this, given)));
         },
     ),
   );
@@ -104,7 +94,7 @@ export const sqlite3Patch: LibraryPatch = {
         args: valuesIn(args),
       })),
       wrapCalls(Database?.prototype, 'prepare', (call, database) => {
-        const statement = inside(call) as object;
+        const statement = published.run(call) as object;
         databases.set(statement, database);
         return statement;
       }),

@@ -145,20 +145,28 @@ export function publishCalls(
   );
 }
 
-let isForQuery = false;
+/** Knows of what runs now whether it is inside of a call. */
+export function createInside() {
+  let isInside = false;
+  return {
+    isInside: () => isInside,
+    run<T>(call: () => T): T {
+      const before = isInside;
+      isInside = true;
+      try {
+        return call();
+      } finally {
+        isInside = before;
+      }
+    },
+  };
+}
+
+const poolQuery = createInside();
 
 /** `queries` of a pool, or of what chooses a pool, ask for a connection themselves. */
 export function markPoolQueries(prototype: unknown, queries: readonly string[]): (() => void) | null {
-  const mark = (call: () => unknown): unknown => {
-    const before = isForQuery;
-    isForQuery = true;
-    try {
-      return call();
-    } finally {
-      isForQuery = before;
-    }
-  };
-  return allOf(...queries.map((name) => wrapCalls(ownerOf(prototype, name), name, mark)));
+  return allOf(...queries.map((name) => wrapCalls(ownerOf(prototype, name), name, poolQuery.run)));
 }
 
 /** A pool: a connection is asked for by `connect`; `queries` are its own methods for statements, which ask for one, too. */
@@ -170,6 +178,12 @@ export function publishPool(
 ): (() => void) | null {
   return allOf(
     markPoolQueries(prototype, queries),
-    publishCalls(prototype, connect, channel, (pool): Connect => ({ pool, isForQuery }), { callbackAt: 0 }),
+    publishCalls(
+      prototype,
+      connect,
+      channel,
+      (pool): Connect => ({ pool, isForQuery: poolQuery.isInside() }),
+      { callbackAt: 0 },
+    ),
   );
 }
