@@ -36,12 +36,7 @@ interface SourceViewOptions {
   redactor: Redactor;
 }
 
-function createSourceViews({
-  root,
-  files,
-  maps,
-  redactor,
-}: SourceViewOptions): NonNullable<PageServices['sourceAt']> {
+function createSourceViews({ root, files, maps, redactor }: SourceViewOptions): PageServices['sourceAt'] {
   const excerptOf = createPlaceExcerpts({ root, files, maps, before: LINES_AROUND, after: LINES_AROUND });
   return (place) => {
     const excerpt = excerptOf(place);

@@ -10,6 +10,7 @@ import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { endOf, type Interval, type Kept, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
 import { isLarge, labelOf } from './shared/queries.ts';
+import { DAY_MS } from './shared/moved-days.ts';
 import { bytesRead } from './shared/statement-reasons.ts';
 import { certainMs, overlapMs, shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
@@ -386,8 +387,6 @@ const keepsGrowing: Rule<Needs<'runtime'>> = {
     });
   },
 };
-
-const DAY_MS = 86_400_000;
 
 const timerTooLong: Rule<Needs<'runtime'>> = {
   name: 'timer-too-long',

@@ -165,7 +165,11 @@ export function createPageFixture(
     securityHeaders,
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
-    ...(options.sourceAt === undefined ? {} : { sourceAt: options.sourceAt }),
+    sourceAt: options.sourceAt ?? (() => null),
+    locateFrontEnd: () => null,
+    replay: 'safe',
+    isStored: false,
+    log: () => undefined,
     foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
     lastEnd: () => Promise.resolve(null),
     health: () =>

@@ -48,7 +48,7 @@ function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): Explained
 function sourceOf(
   { place = '' }: Finding,
   { startedAt }: Profile,
-  sourceAt: NonNullable<PageServices['sourceAt']>,
+  sourceAt: PageServices['sourceAt'],
 ): ExplainedFinding['evidence'] {
   const source = sourceAt(place);
   if (source === null || (source.changedAt ?? 0) > startedAt) return [];
@@ -152,7 +152,7 @@ async function readBroken(
 }
 
 export async function readBeside(
-  { profiles, rules = {}, sourceAt = () => null }: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt'>,
+  { profiles, rules, sourceAt }: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt'>,
   { profile, amendments, panels, findings }: ShownProfile,
 ): Promise<BesideProfile> {
   const rowsBy = new Map<string, readonly Row[]>();

@@ -30,20 +30,20 @@ export interface PageServices {
   forms: FormSigner;
   live: Live;
   panels: readonly Panel[];
-  replay?: 'off' | 'safe' | 'all';
-  isStored?: boolean;
+  replay: 'off' | 'safe' | 'all';
+  isStored: boolean;
   explain?: RecordedPlans;
   cpu?: CpuSampler;
   values?: ValueReader;
-  rules?: RuleTexts;
+  rules: RuleTexts;
   renderPage: RenderPage;
   assets: Assets;
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;
-  sourceAt?: (place: string) => ShownSource | null;
-  locateFrontEnd?: LocateFrontEnd;
+  sourceAt: (place: string) => ShownSource | null;
+  locateFrontEnd: LocateFrontEnd;
   redactText: (text: string) => string;
-  log?: (error: unknown) => void;
+  log: (error: unknown) => void;
   foot: readonly string[];
   /** The process of this application that ended last without storing everything; null if none did. */
   lastEnd: () => Promise<EndedProcess | null>;

@@ -38,7 +38,7 @@ export async function readShown(
     profile,
     amendments,
     panels: panelsOf(profile, services.panels),
-    findings: createFindingsModel(profile, services.rules ?? {}, amendments),
+    findings: createFindingsModel(profile, services.rules, amendments),
   };
 }
 

@@ -73,7 +73,7 @@ function isCallOf(row: ProfileIndex, { url, method }: ReportedCall, at: number):
 }
 
 export function createReportAction(services: PageServices): { report: PageAction } {
-  const { profiles, frontEnds, locateFrontEnd = () => null } = services;
+  const { profiles, frontEnds, locateFrontEnd } = services;
   const respond = createRespond(services);
 
   async function rowsOf(page: PageRequest, now: number): Promise<readonly ProfileIndex[]> {

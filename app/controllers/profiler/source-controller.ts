@@ -33,7 +33,7 @@ function framePlaces({ chain }: Thrown): string[] {
 }
 
 export function createSourceController(services: PageServices): { source: PageAction } {
-  const { sourceAt = () => null } = services;
+  const { sourceAt } = services;
   const { html } = createAnswers(services);
 
   function present({ profile, amendments }: FoundProfile): Presented {

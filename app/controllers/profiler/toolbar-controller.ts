@@ -64,7 +64,7 @@ function readMs({ query }: PageRequest, name: string): number | null {
 export function createToolbarController(
   services: PageServices,
 ): Record<'toolbarJson' | 'callsJson' | 'originCalls', PageAction> {
-  const { profiles, panels, rules = {}, frontEnds } = services;
+  const { profiles, panels, rules, frontEnds } = services;
   const { json } = createAnswers(services);
 
   /** Looked up each time, because any process may have deleted it. The document is read only if there is no index row. */

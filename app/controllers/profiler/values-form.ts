@@ -54,7 +54,7 @@ function routeOf({ method, route }: Profile): WaitedRoute | null {
 }
 
 export async function readValuesForm(services: Services, { profile, amendments }: FoundProfile) {
-  const { values, replay = 'safe' } = services;
+  const { values, replay } = services;
   const read = dataOf(profile, 'exception')?.values;
   if (values === undefined || profile.kind !== 'request' || (!hasFailed(profile) && read === undefined))
     return null;

@@ -60,7 +60,7 @@ interface Read {
 }
 
 export function createCompareController(services: PageServices): { compare: Forms } {
-  const { profiles, panels, cpu, forms, retention, replay = 'safe' } = services;
+  const { profiles, panels, cpu, forms, retention, replay } = services;
   const { html, json, markdown, redirect } = createAnswers(services);
 
   async function readOne(token: string | null): Promise<FoundProfile | null> {

@@ -27,7 +27,7 @@ function failureOf(error: unknown, redactText: (text: string) => string): string
 }
 
 function createMcp(services: PageServices): McpHandler {
-  const { rules = {}, redactText, log = () => undefined } = services;
+  const { rules, redactText, log } = services;
   const tools = [...createMcpTools(services), ...createReplayTools(services)];
   const ask = offerMcp({
     info: { name: 'hindsight', version: packageVersion() },
@@ -104,7 +104,7 @@ export function createMcpController(services: PageServices): { mcp: PageAction }
         text,
         headers: protocolHeaders(page),
         origin: page.origin(),
-        server: services.isStored === true ? null : serverUrl(page.req),
+        server: services.isStored ? null : serverUrl(page.req),
         signal: signalOf(page.res),
       });
       respond(page, { status, type: type ?? 'text/plain; charset=utf-8', body });

@@ -112,7 +112,7 @@ async function valuesText(services: PageServices, found: FoundProfile): Promise<
 }
 
 export function createReplayTools(services: PageServices): McpTool[] {
-  const { panels, cpu, values, replay: allowed = 'safe' } = services;
+  const { panels, cpu, values, replay: allowed } = services;
   if (allowed === 'off') return [];
 
   function requireAllowed({ method }: Pick<Profile, 'method'>): void {

@@ -141,7 +141,7 @@ const HOW_TO_GET_CPU =
   'No CPU profile of it was taken: `cpu_profile` with its token names the function and the line that blocked.';
 
 export function createMcpTools(services: PageServices): McpTool[] {
-  const { profiles, panels, cpu, replay = 'safe' } = services;
+  const { profiles, panels, cpu, replay } = services;
 
   let waiting = 0;
 
@@ -234,7 +234,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
           `- ${what}: get_request ${code(token)} (${code(`${method} ${url}`)}, ${timestampText(startedAt)})`,
       );
     return blocks([
-      services.isStored === true
+      services.isStored
         ? 'The application is not running, or runs elsewhere. These are its stored requests.'
         : `The application runs: process ${code(process)}, profiles in ${storage.name}.`,
       first === undefined || last === undefined

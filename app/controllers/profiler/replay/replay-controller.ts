@@ -37,7 +37,7 @@ function givenValues(form: URLSearchParams, profile: Profile): GivenValues {
 }
 
 export function createReplayController(services: PageServices): Record<'replay' | 'values', PageAction> {
-  const { forms, cpu, replay: allowed = 'safe' } = services;
+  const { forms, cpu, replay: allowed } = services;
   const { html, redirect } = createAnswers(services);
   const action = createSignedAction(services);
 
