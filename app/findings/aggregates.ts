@@ -47,13 +47,15 @@ interface Link {
   one: string;
   many: string;
   key: string;
-  /** The table with many rows was joined to the other. The other way round, a key may well be of one row only. */
+  /** The table with many rows was joined to the other, by this key alone. The other way round, or with more conditions, it may well be one row. */
   fansOut: boolean;
 }
 
 const TABLE = /^(?:\w+\.)?(\w+)(?: as)?(?: (\w+))?$/i;
 const JOINED =
-  /^(?:\w+\.)?(\w+)(?: as)?(?: (?!on\b)(\w+))? on \(?(\w+)\.(\w+) ?= ?(\w+)\.(\w+)\)?(?: and [\w.]+ is null)*$/i;
+  /^(?:\w+\.)?(\w+)(?: as)?(?: (?!on\b)(\w+))? on \(?(\w+)\.(\w+) ?= ?(\w+)\.(\w+)((?: and (?!.* or ).+)?)\)?$/i;
+/** Rows that were deleted by a mark: those that are left are many all the same. */
+const NOT_DELETED = /^(?: and (?:[\w.]+ is null|not [\w.]+))*$/i;
 
 /** Tables by their names in the statement, and which of two has many rows for one of the other; null if that is not clear. */
 function joinsOf(from: string): { tables: Map<string, string>; links: Link[] } | null {
@@ -63,14 +65,20 @@ function joinsOf(from: string): { tables: Map<string, string>; links: Link[] } |
   const tables = new Map([[alias, table]]);
   const links: Link[] = [];
   for (const join of joins) {
-    const [, joined, as = joined, a = '', x = '', b = '', y = ''] = JOINED.exec(join) ?? [];
+    const [, joined, as = joined, a = '', x = '', b = '', y = '', more = ''] = JOINED.exec(join) ?? [];
     const isOneFirst = PRIMARY.test(x);
     const key = isOneFirst ? y : x;
     if (joined === undefined || as === undefined || PRIMARY.test(y) === isOneFirst) return null;
     if (!/id$/i.test(key) || tables.has(as)) return null;
     tables.set(as, joined);
     const [one, many] = isOneFirst ? [a, b] : [b, a];
-    links.push({ on: `${a}.${x} = ${b}.${y}`, one, many, key, fansOut: many === as });
+    links.push({
+      on: `${a}.${x} = ${b}.${y}`,
+      one,
+      many,
+      key,
+      fansOut: many === as && NOT_DELETED.test(more),
+    });
   }
   return { tables, links };
 }

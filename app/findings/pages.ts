@@ -1,5 +1,6 @@
 /** Pages of a list: rows that are skipped, and limits that count something else. */
 import type { KeptRequest } from '../panels/request/data.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn, listsIn } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
@@ -21,7 +22,7 @@ import {
   textOf,
 } from './shared/queries.ts';
 import { isDeep, isSlow, limitOf, offsetOf } from './shared/statement-reasons.ts';
-import { count, excerpt, shareOf } from './shared/wording.ts';
+import { count, excerpt, listOf, requestText, shareOf } from './shared/wording.ts';
 
 const deepOffset: Rule<Needs<'database'>> = {
   name: 'deep-offset',
@@ -228,17 +229,23 @@ const countWithoutCondition: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
-/** The columns of ORDER BY by which a page goes on; null if it is not sorted by a column and then by the key. */
-function sortedBy(database: Database, { query }: Read): { column: string; key: string; side: string } | null {
+/** The columns of ORDER BY; empty if one is no plain column. */
+function orderOf(database: Database, { query }: Read): { column: string; side: '<' | '>' }[] {
   const [, order = ''] =
     / order by (.+?)(?: (?:limit|offset|fetch|for) |;|$)/i.exec(plainSql(database, query)) ?? [];
-  const [first, second, ...others] = order
-    .split(',')
-    .map((part) => /^ ?(?:\w+\.)?(\w+)( desc)?(?: asc)?(?: nulls \w+)?$/i.exec(part) ?? []);
-  const [, column, descending] = first ?? [];
-  const [, key] = second ?? [];
-  if (column === undefined || key === undefined || !PRIMARY.test(key) || others.length > 0) return null;
-  return { column, key, side: descending === undefined ? '>' : '<' };
+  const columns = order.split(',').map((part) => {
+    const [, column, descending] = /^ ?(?:\w+\.)?(\w+)( desc)?(?: asc)?(?: nulls \w+)?$/i.exec(part) ?? [];
+    return { column: column ?? '', side: descending === undefined ? ('>' as const) : ('<' as const) };
+  });
+  return columns.some(({ column }) => column === '') ? [] : columns;
+}
+
+/** The columns of ORDER BY by which a page goes on; null if it is not sorted by a column and then by the key. */
+function sortedBy(database: Database, one: Read): { column: string; key: string; side: string } | null {
+  const [first, second, ...others] = orderOf(database, one);
+  if (first === undefined || second === undefined || !PRIMARY.test(second.column) || others.length > 0)
+    return null;
+  return { ...first, key: second.column };
 }
 
 function isSameValue(one: Json | undefined, other: Json | undefined): boolean {
@@ -296,10 +303,99 @@ const cursorWithoutKey: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** Rows of a page: all that were sent, else the first ones that were read. */
+function rowsOfPage({ query }: Read, request: KeptRequest | undefined): Record<string, Json>[] {
+  const sent = listsIn(request?.response?.text ?? '').find(
+    (list) => list.length === query.rows && list.every((row) => isRecord(row) && 'id' in row),
+  );
+  return (sent as Record<string, Json>[] | undefined) ?? foundRows(query);
+}
+
+/** The same for all pages of one list. */
+function listOfPage(database: Database, { read, query }: Read): string {
+  const { offset, limit } = read;
+  const at = [offset, limit].map((value) => (value?.kind === 'bound' ? value.index : -1));
+  const given = query.bindings.filter((_one, index) => !at.includes(index)).map(({ value }) => value);
+  return JSON.stringify([plainSql(database, query).replace(/ (?:limit|offset) .*$/i, ''), given]);
+}
+
+/** What the rows of a page have in common by which it is sorted: a value that several have; null if there is none. */
+function tieOf(
+  rows: readonly Record<string, Json>[],
+  columns: readonly string[],
+): { rows: number; isWhole: boolean; value: string } | null {
+  const keys = rows.map((row) =>
+    columns.map((column) => {
+      const name = Object.keys(row).find((one) => sameName(one) === sameName(column));
+      return name === undefined ? null : textOf(row[name]);
+    }),
+  );
+  if (keys.some((key) => key.includes(null))) return null;
+  const times = new Map<string, number>();
+  for (const key of keys) times.set(key.join(', '), (times.get(key.join(', ')) ?? 0) + 1);
+  const [value = '', most = 0] = [...times].sort(([, a], [, b]) => b - a)[0] ?? [];
+  return most < 2 ? null : { rows: most, isWhole: most === rows.length, value };
+}
+
+const MOST_NAMED = 3;
+/** Fewer rows are equal by chance. */
+const WHOLE_PAGE = 5;
+
+function isPaged({ read }: Read): boolean {
+  return read.verb === 'select' && read.offset !== null && read.limit !== null && !read.isAggregated;
+}
+
+const pageOrderTies: Rule<Needs<'database', 'request'>> = {
+  name: 'page-order-ties',
+  needs: ['database'],
+  labels: ['order of pages'],
+  why: 'Several rows of a page with LIMIT and OFFSET are equal in all columns of its ORDER BY. In addition, one of its rows was on another page of the list, or all rows of a full page are equal.',
+  fix: 'Add a unique column to the order: `order by priority desc, id`. Among rows that are equal in ORDER BY, a database may choose another order for each page.',
+  compares: ({ database }) => readsOf(database).some(isPaged),
+  find({ database, request }, _head, { earlier }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const columns = orderOf(database, one).map(({ column }) => column);
+      if (!isPaged(one) || columns.length === 0 || columns.some((column) => PRIMARY.test(column))) return [];
+      const rows = rowsOfPage(one, request);
+      const tie = tieOf(rows, columns) ?? tieOf(foundRows(one.query), columns);
+      if (tie === null) return [];
+      const by = columns.map((column) => excerpt(column, 40)).join(', ');
+      const what = `${labelOf(database, one.query)} is sorted by ${by} alone, in which ${count(tie.rows)} of the rows are equal (${excerpt(tie.value, 40)})`;
+      const ids = new Set(rows.flatMap((row) => textOf(row.id) ?? []));
+      const list = listOfPage(database, one);
+      for (const { head, kept } of earlier) {
+        const { database: theirs } = kept;
+        const page = (theirs === undefined ? [] : readsOf(theirs)).find(
+          (other) =>
+            theirs !== undefined &&
+            offsetOf(other.read, other.query) !== offsetOf(one.read, one.query) &&
+            listOfPage(theirs, other) === list,
+        );
+        const again =
+          page === undefined
+            ? []
+            : rowsOfPage(page, kept.request).flatMap(({ id }) => {
+                const text = textOf(id);
+                return text !== null && ids.has(text) ? [text] : [];
+              });
+        if (again.length === 0) continue;
+        const more = again.length > MOST_NAMED ? ' and others' : '';
+        const sentence = `${what}: rows of this page were also on that of ${requestText(head)}, with id ${listOf(again.slice(0, MOST_NAMED))}${more}`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      const { system } = database.statements[one.query.statement] ?? {};
+      const isFull = one.query.rows === limitOf(one.read, one.query) && one.query.rows >= WHOLE_PAGE;
+      if (!tie.isWhole || !isFull || system === 'sqlite') return [];
+      return [draftAt(one, `${what}: they may be on another page as well, and others on none`, 'warn')];
+    });
+  },
+};
+
 export const pageRules: readonly Rule[] = [
   limitOfJoined,
   firstPageSkipped,
   countWithoutCondition,
   cursorWithoutKey,
+  pageOrderTies,
   deepOffset,
 ];

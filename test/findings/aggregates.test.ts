@@ -25,6 +25,11 @@ describe('findings from sums and maxima', () => {
     expect(of('sum(i.total_cents), count(n.id)', siblings)[0]).to.match(
       /sums i\.total_cents over the join with notes \(n\.customer_id = c\.id\)/,
     );
+    const limited =
+      'and not i.voided left join lines l on l.invoice_id = i.id and l.kind = 1 left join payments p on p.invoice_id = i.id';
+    expect(of('count(distinct i.id), sum(l.cents), sum(p.amount_cents)', limited)).to.deep.equal([
+      'select … from customers sums l.cents over the join with payments (p.invoice_id = i.id), so a row of lines counts once for each row of payments that is joined to it; join payments summed up by invoice_id instead',
+    ]);
     for (const columns of [
       'count(distinct i.id), sum(p.amount_cents)',
       'sum(p.amount_cents)',

@@ -5,7 +5,12 @@ import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queri
 function found(name: string, queries: readonly AskedQuery[], sent: object, earlier: readonly object[] = []) {
   const rule = pageRules.find((one) => one.name === name);
   const kept = { database: keptQueries(...queries), request: keptRequest({ sent: sent as never }) };
-  const beside = { earlier: earlier.map((before) => ({ head: { token: '59aac1' }, kept: before })) };
+  const beside = {
+    earlier: earlier.map((before) => ({
+      head: { token: '59aac1', method: 'GET', url: '/tickets', route: '/tickets' },
+      kept: before,
+    })),
+  };
   return (rule?.find(kept, { method: 'GET', status: 200 } as never, beside as never) ?? []).map(
     ({ sentence, severity }) => `${severity}: ${sentence}`,
   );
@@ -114,5 +119,41 @@ describe('findings from pages of a list', () => {
     ])
       expect(of(where, [5]), where).to.deep.equal([]);
     expect(of(usual, [5], 'created_at DESC'), 'not sorted by the key').to.deep.equal([]);
+  });
+
+  it('pages whose order is not defined', () => {
+    const page = (
+      offset: number,
+      priorities: number[],
+      { order = 'priority desc', system = 'postgresql' } = {},
+    ) => ({
+      sql: `select * from tickets where status = $1 order by ${order} limit $2 offset $3`,
+      system,
+      bindings: { status: 'open', $2: priorities.length, $3: offset },
+      rows: priorities.length,
+      found: priorities.map((priority, at) => ({ id: offset + at, priority })),
+    });
+    const of = (own: AskedQuery, before?: AskedQuery, ids: number[] = []) =>
+      found('page-order-ties', [own], { tickets: [] }, before === undefined ? [] : [
+        { database: keptQueries(before), request: keptRequest({ sent: ids.map((id) => ({ id })) }) },
+      ]); // prettier-ignore
+    const what = (rows: number, value = '2') =>
+      `select … from tickets is sorted by priority alone, in which ${rows} of the rows are equal (${value})`;
+    const ties = page(5, [3, 2, 2, 2, 1]);
+    expect(of(ties, page(0, [3, 3, 3, 3, 3]), [1, 2, 6, 7, 3])).to.deep.equal([
+      `bad: ${what(3)}: rows of this page were also on that of GET /tickets (59aac1), with id 6 and 7`,
+    ]);
+    expect(of(ties, page(0, [3, 3, 3, 3, 3]), [1, 2, 3, 4, 0]), 'no row twice').to.deep.equal([]);
+    expect(of(ties, page(5, [3, 3, 3, 3, 3]), [5, 6, 7, 8, 9]), 'the same page').to.deep.equal([]);
+    expect(of(page(5, [5, 4, 3, 2, 1]), page(0, [9, 8, 7, 6, 5]), [5, 6, 1, 2, 3]), 'no ties').to.deep.equal(
+      [],
+    );
+    const whole = page(5, [2, 2, 2, 2, 2]);
+    expect(of(whole)).to.deep.equal([
+      `warn: ${what(5)}: they may be on another page as well, and others on none`,
+    ]);
+    expect(of({ ...whole, rows: 4 }), 'the last page').to.deep.equal([]);
+    expect(of(page(5, [2, 2, 2, 2, 2], { order: 'priority desc, id' }))).to.deep.equal([]);
+    expect(of(page(5, [2, 2, 2, 2, 2], { system: 'sqlite' })), 'in the order of the table').to.deep.equal([]);
   });
 });
