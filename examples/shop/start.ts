@@ -8,7 +8,8 @@ function folder(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }
 
-const config = readConfig();
+// A schema of its own: `npm start` has another list of migrations, and uses the same embedded database.
+const config = readConfig({ DB_SCHEMA: 'shop', ...process.env });
 const webhookSecret = process.env.WEBHOOK_SECRET ?? randomBytes(16).toString('hex');
 const service = createService({
   config,

@@ -87,6 +87,7 @@ function answerOf([response]: readonly RawResponse[]): RawResponse {
 async function start(
   environment: Record<string, string>,
   log: (line: string) => void = () => undefined,
+  given: typeof routes = routes,
 ): Promise<{ service: Service; port: number; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'hindsight-service-'));
   const config = readConfig({
@@ -96,7 +97,7 @@ async function start(
     APP_DOMAIN: 'app.test',
     ...environment,
   });
-  const service = createService({ config, routes, log, writeAccess: () => undefined });
+  const service = createService({ config, routes: given, log, writeAccess: () => undefined });
   await new Promise<void>((resolve) => service.server.listen(0, config.host, resolve));
   return { service, port: (service.server.address() as AddressInfo).port, folder };
 }
@@ -111,6 +112,18 @@ describe('the service', () => {
   after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  it('welcomes at its root with the lines of a first route, as long as it has no router', async () => {
+    const bare = await start(
+      { APP_ENV: 'dev', DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
+      undefined,
+      [],
+    );
+    const page = await (await fetch(`http://127.0.0.1:${bare.port}/`)).text();
+    await bare.service.close();
+    await rm(bare.folder, { recursive: true, force: true });
+    expect(page).to.include('Your first route').and.include('app/routes/index.ts');
   });
 
   it('listens to nothing of the process any more once it is closed', async () => {

@@ -77,6 +77,10 @@ describe('the processes of the service', () => {
       const response = await fetch(origin);
       expect(response.headers.get('x-debug-token')).to.match(/^[0-9a-f]{6}$/);
       await response.text();
+      const link = `${response.headers.get('x-debug-token-link') ?? ''}.json?panel=migrations`;
+      const migrations = await (await fetch(link)).text();
+      // They share the embedded database, and have different migrations.
+      if (script === 'example') expect(migrations).to.include('"schema":"shop"');
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
       await exited;

@@ -62,7 +62,7 @@ function besideRoute(trace: readonly TraceRow[]): Home | null {
 }
 
 function isService(trace: readonly TraceRow[]): boolean {
-  return trace.some(({ label }) => label === 'routingFacts');
+  return trace.some(({ label }) => label === 'optionsRule');
 }
 
 function homeOf({ trace, allow }: RoutingData): Home {

@@ -326,7 +326,7 @@ describe('the page of a request that no route answered', () => {
   it('is a welcome at the root, with the lines that answer it', () => {
     const prepare = (context: Context): void => {
       noteRoutes(context);
-      context.add('layer', ranLayer('routingFacts'));
+      context.add('layer', ranLayer('optionsRule'));
     };
     const $ = page(routeMiss('/', 'GET', { prepare }));
     expect($('h1').text()).to.equal('No route found for "GET /"');
