@@ -116,7 +116,7 @@ function cellsOf(row: ListedProfile): Record<Heading, string> {
     TIME: row.durationMs === null ? '-' : `${row.durationMs.toFixed(1)} ms`,
     QUERIES: String(row.queries),
     URL: row.url,
-    FINDINGS: row.error === null ? findings : [findings, row.error].filter((part) => part !== '').join(': '),
+    FINDINGS: row.error === null ? findings : [findings, row.error].filter((part) => part !== '').join(' · '),
   };
   for (const heading of HEADINGS) cells[heading] = escapeControls(cells[heading]);
   return cells;

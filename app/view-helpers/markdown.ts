@@ -64,7 +64,7 @@ export function prose(sentence: string): string {
     .split(' ')
     .map((word, at) => {
       // Brackets, quotes and punctuation around a place or an address are not part of it; those of a call are.
-      const [, open = '', inner = '', after = ''] = /^([(“]*)(.*?)([”,;:.)]*)$/.exec(word) ?? [];
+      const [, open = '', inner = '', after = ''] = /^([(“"]*)(.*?)([”",;:.)]*)$/.exec(word) ?? [];
       const isCall = inner.includes('(') && after.startsWith(')');
       const linked = isCall ? `${inner})` : inner;
       if (LINKED.test(linked)) return open + span(linked) + after.slice(isCall ? 1 : 0);

@@ -23,8 +23,10 @@ export function addCopyButtons() {
   const brand = document.querySelector('.brand svg');
   if (brand === null) return;
   for (const row of document.querySelectorAll('table.kv > tbody > tr')) {
-    if (row.querySelector('td.act, .copy') !== null) continue;
-    const button = createButton(row.querySelector('th')?.textContent ?? '', brand);
+    if (row.querySelector('td.act') !== null) continue;
+    // A row with a button of its own has the column too: the first row decides the widths of all.
+    const name = row.querySelector('th')?.textContent ?? '';
+    const button = row.querySelector('.copy') === null ? createButton(name, brand) : '';
     row.append(element('td', { class: 'act' }, button));
   }
   for (const cell of document.querySelectorAll('.data tr[id] > td.wide > div')) {

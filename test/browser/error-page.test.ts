@@ -58,6 +58,14 @@ describe('error pages in a browser', () => {
     server?.close();
   });
 
+  it('give each value of a table its width, also if the first one is a block with a button of its own', async () => {
+    const { page } = await browser.open({ viewport: { width: 1440, height: 900 } });
+    await page.goto(`${address}/long`);
+    const block = page.locator('#error-1-about tr').first().locator('pre');
+    // The first row decides the columns of all.
+    expect((await block.boundingBox())?.width).to.be.above(900);
+  });
+
   it('show each kind of error without overflow, complaint of the policy, or error', async () => {
     const { page, problems } = await browser.open();
     for (const path of Object.keys(pages)) {

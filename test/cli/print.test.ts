@@ -24,7 +24,7 @@ describe('a table of the command line', () => {
     ];
     const whole = table(rows, { write, colours: false, columns: undefined }).split('\n');
     expect(whole[1]!.indexOf('N+1') + '日本'.length).to.equal(whole[2]!.indexOf('N+1'));
-    expect(whole[1]).to.match(/ N\+1: Error: 在庫がありません 📦$/);
+    expect(whole[1]).to.match(/ N\+1 · Error: 在庫がありません 📦$/);
     for (const columns of [58, 59, 60, 61]) {
       const [, cut = ''] = table(rows, { write, colours: false, columns }).split('\n');
       const wide = Array.from(cut).filter((character) => /[\u3000-\u9fff📦]/u.test(character)).length;

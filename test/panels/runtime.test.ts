@@ -56,7 +56,7 @@ describe('the panel of the process', () => {
       profile: profileOf(context, [panel]),
       amendments: {},
     });
-    expect(presented.lead?.join(' ')).to.include('2 other requests overlapped with it and share them.');
+    expect(presented.lead?.join(' ')).to.include('include 2 other requests that overlapped with it.');
     const row = presented.sections.at(-1)?.rows.find(({ label }) => label === 'Overlapping requests');
     const { from, until } = row?.detail?.()[0]?.link?.search ?? {};
     expect(Date.parse(until!) - Date.parse(from!)).to.equal(2300);

@@ -60,6 +60,7 @@ describe('Markdown of recorded text', () => {
   }
 
   it('keeps the punctuation behind a place out of its code', () => {
+    expect(prose('No route found for "GET /book/7"')).to.equal('No route found for "GET `/book/7`"');
     expect(prose('held by GET /a (2, src/a.ts:4, not released).')).to.equal(
       'held by GET `/a` (2, `src/a.ts:4`, not released).',
     );

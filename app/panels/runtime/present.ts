@@ -11,10 +11,9 @@ import { blockedLabel } from './spans.ts';
 const BEFORE_MS = 2000;
 
 function overlapOf(concurrent: number): string {
-  const whole = 'For the whole process, all threads, while this request ran.';
-  if (concurrent <= 1) return `${whole} No other request overlapped with it.`;
-  const verb = concurrent === 2 ? 'shares' : 'share';
-  return `${whole} ${count(concurrent - 1, 'other request')} overlapped with it and ${verb} them.`;
+  const whole = 'These figures are for the whole process, all threads, while this request ran';
+  if (concurrent <= 1) return `${whole}. No other request overlapped with it.`;
+  return `${whole}, and include ${count(concurrent - 1, 'other request')} that overlapped with it.`;
 }
 
 function beside({ startedAt }: Profile, durationMs: number): Record<string, string> {
