@@ -332,6 +332,30 @@ describe('the overview panel', () => {
     expect(asked).to.contain('Timeline6.0 ms').and.contain('EVALSHA b1 1 k v');
   });
 
+  it('says of repeated steps which of them failed, which found nothing, and how the last one ended', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 40);
+        [1, 2, 3].forEach((id) => {
+          const sql = 'update seats set sold = true where id = $1 returning cents';
+          context.add('query', query({ sql, bindings: [id], rows: id === 3 ? 0 : 1, found: id === 3 ? [] : [{ cents: id }], startMs: id, durationMs: 1, waitMs: 0, caller: 'src/a.ts:1' })); // prettier-ignore
+        });
+        [1, 2, 3].forEach((id) => {
+          const sql = 'insert into notices (member) values ($1)';
+          context.add('query', query({ sql, bindings: [id], rows: 1, error: id === 2 ? 'Duplicate entry' : null, startMs: 10 + id, durationMs: 1, waitMs: 0, caller: 'src/b.ts:1' })); // prettier-ignore
+        });
+        [0, 0, 1].forEach((reply, at) => {
+          context.add('cache', cacheCommand({ command: 'SET', key: 'lock', asked: 0, hits: null, reply, length: 36, startMs: 20 + at, durationMs: 1, waitMs: 0 })); // prettier-ignore
+        });
+      },
+    });
+    const text = (await page(token))('#asked').text().replace(/\s+/g, ' ');
+    expect(text).to.contain('query 1–3').and.contain('2 → { cents: 2 } · 3 → nothing');
+    expect(text).to.contain('query 4–6').and.contain('2 → failed · 3');
+    expect(text).to.match(/values \(1\).*1 failed, the first at 12\.0 ms/);
+    expect(text).to.match(/not stored, 1\.0 ms, last at 22\.0 ms, stored, 36 characters/);
+  });
+
   it('shows whole rows, and how many are left out', async () => {
     const row = (id: number) => ({ note: 'x'.repeat(60), kind: id, title: `${id}`.repeat(60), day: id });
     const { token } = await fixture.profileOf({
@@ -419,6 +443,10 @@ describe('the overview panel', () => {
       const text = await (await fetch(`${server.address}/_profiler/${token}${end}`)).text();
       expect(text, end).to.match(/## Stands out\n[^#]*bound as 30[^#]*No finding\./);
     }
+    const short = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
+    expect(short).to.match(
+      /No finding\.\s+The last write \(query 1\):\s+```sql\nupdate devices\nset brightness/,
+    );
   });
 
   it('says what became of the work that it started, also if that failed later', async () => {

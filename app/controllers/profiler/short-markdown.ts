@@ -2,6 +2,9 @@
  * The short Markdown of a profile, about 2,000 tokens: the response, what is wrong with the code that caused it, where the time
  * went. What doesn't fit is left out from the end and named.
  */
+import { dataOf } from '../../panels/shared/panel-data.ts';
+import { isRead } from '../../panels/shared/statements.ts';
+import { isControl } from '../../profiler/transaction-sql.ts';
 import { errorText } from '../../profiler/error-text.ts';
 import type { Finding } from '../../profiler/read/finding.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
@@ -73,7 +76,10 @@ function blocksNamed(rows: readonly Row[], names: ReadonlySet<unknown>): string[
     .flatMap(({ block }) => (block === undefined ? [] : blockText(block)));
 }
 
-function evidenceOf({ anchor, place }: Finding, { sections }: Presentation): string {
+function evidenceOf(
+  { anchor, place }: Pick<Finding, 'anchor' | 'place'>,
+  { sections }: Presentation,
+): string {
   const rows = sections.flatMap(({ rows }) => rows);
   const named = rows.find(({ id }) => anchor !== undefined && id === anchor);
   const members = rows.filter(({ within }) => anchor !== undefined && within === anchor).slice(0, SAMPLES);
@@ -90,19 +96,35 @@ function evidenceOf({ anchor, place }: Finding, { sections }: Presentation): str
   ]);
 }
 
-export function findingParts({ findings, profile, panels, amendments }: ShownProfile): string[] {
+/** The lines around the place of each finding, where its panel has none; `beside` has read them. */
+function sourceText(beside: BesideProfile | undefined, index: number): string {
+  const [first] = (beside?.findings[index]?.evidence ?? []).filter(({ block }) => block.language === 'ts');
+  return first === undefined ? '' : blockText(first.block);
+}
+
+export function findingParts({
+  findings,
+  profile,
+  panels,
+  amendments,
+  beside,
+}: ShownProfile & { beside?: BesideProfile }): string[] {
   const seen = new Set<string>();
-  return [...findings.shown, ...findings.folded].map((finding) => {
+  return [...findings.shown, ...findings.folded].map((finding, index) => {
     const { label, severity, sentence, place, panel, code: fixCode, history } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
     const evidence = evidenceOf(finding, presentNamed(panels, panel, { profile, amendments }));
     const isNew = evidence !== '' && !seen.has(evidence);
     seen.add(evidence);
+    const source = sourceText(beside, index);
+    const isSource = source !== '' && !evidence.includes(source) && !seen.has(source);
+    seen.add(source);
     return blocks([
       `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
       history === undefined ? '' : prose(historyText(label, history)),
       texts === undefined ? '' : `How to fix it: ${finding.fix ?? texts.fix}`,
       fixCode === undefined ? '' : codeMarkdown(fixCode),
+      isSource ? source : '',
       isNew ? evidence : '',
     ]);
   });
@@ -139,7 +161,25 @@ const lastRows = (most: number) => (section: Section) => ({
 
 function nothingFound({ profile, panels, amendments, beside }: ShortMarkdownOptions): string {
   const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
-  return sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.';
+  return blocks([
+    sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.',
+    lastStatement({ profile, panels, amendments }),
+  ]);
+}
+
+/** The steps cut a long statement: the last write, else the last read, is worth its whole text. */
+function lastStatement({ profile, panels, amendments }: Omit<ShownProfile, 'findings'>): string {
+  const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
+  const texts = queries.map(({ statement }) => statements[statement]?.sql ?? '');
+  const isWork = (sql: string): boolean => sql !== '' && !isControl(sql);
+  const write = texts.findLastIndex((sql) => isWork(sql) && !isRead(sql));
+  const index = write === -1 ? texts.findLastIndex(isWork) : write;
+  if (index === -1) return '';
+  const shown = presentNamed(panels, 'database', { profile, amendments });
+  return blocks([
+    `The last ${write === -1 ? 'read' : 'write'} (query ${index + 1}):`,
+    evidenceOf({ anchor: `q${index + 1}` }, shown),
+  ]);
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {

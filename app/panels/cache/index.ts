@@ -28,7 +28,7 @@ function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command
   if (reply !== undefined) said.push(replyText(command, reply));
   if (size !== undefined && hits === null)
     said.push(count(size, ELEMENTS.test(command) ? 'element' : 'member'));
-  if (length !== undefined && hits !== 0) said.push(count(length, 'character'));
+  if (length !== undefined && hits !== 0 && said[0] !== 'not stored') said.push(count(length, 'character'));
   if (lifetimeMs === null) said.push('never expires');
   else if (lifetimeMs !== undefined) said.push(`expires after ${durationText(lifetimeMs)}`);
   if (changed !== undefined) said.push(changeText(changed));

@@ -149,7 +149,7 @@ function queryStep(
 ): Step | null {
   const { statements = [], queries = [] } = dataOf(profile, 'database') ?? {};
   const query = queries[index];
-  const { sql = '', system } = statements[query?.statement ?? -1] ?? {};
+  const { sql = '', system, above } = statements[query?.statement ?? -1] ?? {};
   if (SETTING.test(sql)) return null;
   const changed = compared.filter(({ bound }) =>
     bound.some((at) => at.query === index && at.change !== null),
@@ -167,6 +167,7 @@ function queryStep(
     text: textOf(tokens),
     line: () => tokens,
     note: isOfTransaction ? null : row.note,
+    by: above ?? null,
     badges: (row.badges ?? []).filter((badge) => badge !== 'plan'),
     fields: receivedAs(changed, asText),
   };
@@ -356,7 +357,8 @@ function stepOf(row: Row, index: number, { panel, profile, compared, written }: 
     number: askedMs,
     ...(AWAITED.has(panel.name) ? { runs: [{ askedMs, endMs: startMs + (row.number ?? Infinity) }] } : {}),
     depth: 0,
-    note: noteOf([made.note, row.number === 0 ? null : took]),
+    outcome: made.note ?? null,
+    note: noteOf([made.by, made.note, row.number === 0 ? null : took]),
     fields: [
       ...(made.fields ?? []),
       ...[writer ?? storer ?? []].flat(),
@@ -432,8 +434,9 @@ export function* askedSteps(
       ? { ...step, tone: 'bad', badges: [...(step.badges ?? []), 'failed later'] }
       : step;
   return {
-    steps: shown.map(({ within: _within, runs: _runs, isWrite: _isWrite, ...step }, at) =>
-      withOutcome({ ...step, id: `a${at + 1}` }),
+    steps: shown.map(
+      ({ within: _within, runs: _runs, isWrite: _isWrite, by: _by, outcome: _outcome, ...step }, at) =>
+        withOutcome({ ...step, id: `a${at + 1}` }),
     ),
     left: all.length - shown.length + COUNTED.reduce((sum, name) => sum + (profile.dropped[name] ?? 0), 0),
   };

@@ -42,17 +42,21 @@ function differenceOf(runs: readonly Step[]): Differing | null {
   if (!isAskedAnew && !isAnsweredAnew) return null;
   const parts = isAskedAnew ? differing(asked) : [];
   return {
-    texts: runs.map((_run, at) => `${parts[at] ?? ''} ${isAnsweredAnew ? (replies[at] ?? '') : ''}`.trim()),
+    texts: runs.map((run, at) => {
+      const reply = isAnsweredAnew ? (replies[at] ?? '') : '';
+      const failed = run.tone !== 'bad' ? '' : reply === '' ? '→ failed' : '(failed)';
+      const nothing = isAnsweredAnew && reply === '' && failed === '' ? '→ nothing' : '';
+      return [parts[at] ?? '', reply, failed, nothing].filter((part) => part !== '').join(' ');
+    }),
     isAnsweredAnew: isAnsweredAnew && !isAskedAnew,
   };
 }
 
 function fieldsOf(runs: readonly Step[], difference: Differing | null): Field[] {
   if (difference === null) return [];
-  const texts = difference.texts.map((text, at) => (runs[at]?.tone === 'bad' ? `${text} (failed)` : text));
-  const value = texts.slice(1).join(' · ');
+  const value = difference.texts.slice(1).join(' · ');
   if (runs.length <= MOST_RUNS && value.length <= LONGEST) return [{ label: 'Other runs', value }];
-  return [{ label: 'Last run', value: texts.at(-1)?.slice(0, LONGEST) ?? '' }];
+  return [{ label: 'Last run', value: difference.texts.at(-1)?.slice(0, LONGEST) ?? '' }];
 }
 
 function isOfAll(token: string | undefined, runs: readonly Step[]): boolean {
@@ -66,6 +70,19 @@ interface Sum {
   badges: readonly string[];
 }
 
+/** `query 3–5`: the steps have no other row for those between. */
+function labelOf(runs: readonly Step[]): string {
+  const label = runs[0]?.label ?? '';
+  const last = /^query (\d+)$/.exec(runs.at(-1)?.label ?? '')?.[1];
+  return last === undefined ? label : `${label}–${last}`;
+}
+
+/** Results that differ: the first is in the note, and the last says how it ended. */
+function lastOutcome(runs: readonly Step[]): string {
+  const [first, last] = [runs[0]?.outcome, runs.at(-1)?.outcome];
+  return last === first || last === undefined || last === null ? '' : `, ${last}`;
+}
+
 /** The sum is of all runs, also of those that were only counted. */
 function folded(runs: readonly Step[], { times, badges: marks }: Sum): Step {
   const [first = {}] = runs;
@@ -73,10 +90,11 @@ function folded(runs: readonly Step[], { times, badges: marks }: Sum): Step {
   const worst = runs.find(({ tone }) => tone === 'bad') ?? first;
   const difference = differenceOf(runs);
   const more = fieldsOf(runs, difference);
-  const isShown = more.some(({ label }) => label === 'Other runs');
   return {
     ...worst,
-    ...(isShown ? { label: first.label ?? '', text: first.text ?? null, line: () => tokensOf(first) } : {}),
+    label: labelOf(runs),
+    text: first.text ?? null,
+    line: () => tokensOf(first),
     number: first.number ?? null,
     ...(first.runs === undefined ? {} : { runs: runs.flatMap((run) => run.runs ?? []) }),
     times: Math.max(runs.length, times),
@@ -85,9 +103,11 @@ function folded(runs: readonly Step[], { times, badges: marks }: Sum): Step {
       (badge) => badge !== REPEATED || difference?.isAnsweredAnew !== true,
     ),
     note: noteOf([
-      worst.note,
-      failed > 0 && failed < runs.length ? `${count(failed)} failed` : null,
-      `last at ${durationText(runs.at(-1)?.number)}`,
+      first.note,
+      failed > 0 && failed < runs.length
+        ? `${count(failed)} failed${worst === first ? '' : `, the first at ${durationText(worst.number)}`}`
+        : null,
+      `last at ${durationText(runs.at(-1)?.number)}${lastOutcome(runs)}`,
     ]),
     // Of one request only: its label says nothing of which run it is.
     fields: [...more, ...(worst.fields ?? []).filter(({ token }) => isOfAll(token, runs))],

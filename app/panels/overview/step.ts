@@ -11,6 +11,10 @@ export interface Step extends Row {
   /** Of work that somebody waits for: when it was asked for and answered, once for each run. */
   runs?: readonly Run[];
   isWrite?: boolean;
+  /** `Product.update`: the call of an ORM that sent it. */
+  by?: string | null;
+  /** Its result without its time: `1 row`, `not stored`. */
+  outcome?: string | null;
 }
 
 export interface Run {
