@@ -1,6 +1,6 @@
 /** Profiles that a request started: its jobs, events and commands, and calls to applications of the same storage, with their outcome. */
 import { errorText } from '../../profiler/error-text.ts';
-import { frameLine } from '../../profiler/record/thrown.ts';
+import { thrownAt } from '../../panels/shared/kept-panels.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { StartedProfile } from '../../profiler/panel.ts';
@@ -20,12 +20,6 @@ function firstLine(error: string | null): string | null {
   return error?.split('\n')[0]?.slice(0, 300) ?? null;
 }
 
-function thrownAt(profile: Profile | undefined): string | null {
-  const { errors = [] } = (profile && dataOf(profile, 'exception')) ?? {};
-  const frame = errors.find(({ place }) => place !== null)?.place?.frame;
-  return frameLine(frame);
-}
-
 function headOf(
   row: Pick<ProfileIndex, 'token' | 'method' | 'url' | 'startedAt' | 'durationMs'>,
   parent: Profile,
@@ -37,7 +31,7 @@ function headOf(
     what: `${method} ${url}`.slice(0, 300),
     startMs: startedAt - parent.startedAt,
     durationMs,
-    place: thrownAt(read) ?? read?.findings.find(({ place }) => place !== undefined)?.place ?? null,
+    place: (read && thrownAt(read)) ?? read?.findings.find(({ place }) => place !== undefined)?.place ?? null,
   };
 }
 

@@ -1,5 +1,6 @@
 /** The values where a request failed: what can be asked for on its page, and what came of it. */
 import { createError, messageOf } from '../../errors.ts';
+import { thrownAt } from '../../panels/shared/kept-panels.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { FoundProfile } from '../../profiler/read/profiles.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -22,19 +23,14 @@ function hasFailed(profile: Profile): boolean {
   return (dataOf(profile, 'exception')?.errors.length ?? 0) > 0 || (profile.status ?? 0) >= 500;
 }
 
-function placeOf(profile: Profile): string | null {
-  const frame = dataOf(profile, 'exception')?.errors[0]?.place?.frame;
-  return frame === undefined ? null : `${frame.file}:${frame.line}`;
-}
-
 function comparedText(before: Profile, after: Profile): string {
   if (!hasFailed(after)) return 'It did not fail this time.';
   const [first, second] = [before, after].map(
     (profile) => dataOf(profile, 'exception')?.errors[0]?.thrown.chain[0],
   );
   const isSame = first?.class === second?.class && first?.message === second?.message;
-  const place = placeOf(after);
-  if (place === null || placeOf(before) !== place)
+  const place = thrownAt(after);
+  if (place === null || thrownAt(before) !== place)
     return isSame ? 'Same error, at another place.' : 'Another error.';
   return isSame ? 'Same error, same line.' : 'Same line, another message.';
 }

@@ -6,7 +6,6 @@ import { hasTail, type PercentilePair } from '../../profiler/store/route-summary
 import type { Unit } from '../../profiler/read/rows.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import { dataOf } from '../shared/panel-data.ts';
-import { blockedMsOf, queriesOf } from './recorded.ts';
 
 export interface Measure {
   label: string;
@@ -124,8 +123,13 @@ export function usualOf(profile: Profile, beside: BesideProfile | undefined): Us
     count: percentiles.count,
     measures: [
       ...measureOf('Time', 'ms', profile.durationMs, time),
-      ...measureOf('Queries', 'count', queriesOf(profile), percentiles.queries),
-      ...measureOf('Blocked', 'ms', blockedMsOf(profile), percentiles.blockedMs),
+      ...measureOf('Queries', 'count', profile.panels.database?.summary?.count ?? 0, percentiles.queries),
+      ...measureOf(
+        'Blocked',
+        'ms',
+        dataOf(profile, 'runtime')?.totals.blockedMs ?? null,
+        percentiles.blockedMs,
+      ),
       ...measureOf(
         'Response',
         'bytes',

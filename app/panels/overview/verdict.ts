@@ -10,10 +10,10 @@ import type { ComparedValue } from '../shared/compare-values.ts';
 import { isRead } from '../shared/statements.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
+import { thrownAt } from '../shared/kept-panels.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { Response } from '../request/data.ts';
 import { answeredText, type Ran, senderOf } from './ran.ts';
-import { thrownAt } from './recorded.ts';
 import { lineOf, valueText } from './step.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 

@@ -1,6 +1,7 @@
 /** The stored data of one panel that another reads when a profile is read. */
 import type { RecordReader } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { frameLine } from '../../profiler/record/thrown.ts';
 import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
 import type { Kept } from './panel-data.ts';
 import { mountedHandler, type RanLayer } from './ran-layers.ts';
@@ -20,6 +21,11 @@ export function mountedHandlerOf(profile: Profile): RanLayer | undefined {
 
 export function headersAtMsOf(profile: Profile): number | null {
   return stored(profile, 'request')?.response?.headersAtMs ?? null;
+}
+
+/** `file:line` of what was thrown first. */
+export function thrownAt(profile: Profile): string | null {
+  return frameLine(stored(profile, 'exception')?.errors[0]?.place?.frame);
 }
 
 /** Headers that Express's final handler sends if no layer responded, or none handled the error. */
