@@ -1,4 +1,5 @@
 /** Numbers that were joined as texts, cut off, or lost digits. Sentences have names, never values. */
+import { escapeRegExp } from '../profiler/escape-regexp.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
@@ -105,8 +106,7 @@ const nextPageJoined: Rule<Needs<'request', 'routing'>> = {
       const { name } = parameter;
       const joined = joinedWith(parameter, sizes);
       const found = next.find(({ text }) => {
-        const [, inAddress = text] =
-          new RegExp(`[?&]${name.replace(/\W/g, '\\$&')}=(\\d+)(?:&|$)`).exec(text) ?? [];
+        const [, inAddress = text] = new RegExp(`[?&]${escapeRegExp(name)}=(\\d+)(?:&|$)`).exec(text) ?? [];
         return joined.includes(inAddress);
       });
       if (found === undefined) return [];

@@ -1,4 +1,5 @@
 /** Variables of a frame as pages and Markdown list them: those that the message names first, then those on the line that failed. */
+import { escapeRegExp } from '../profiler/escape-regexp.ts';
 import type { Json } from '../profiler/json.ts';
 import type { ThrownFrame } from '../profiler/record/thrown.ts';
 import type { CodeToken } from './code.ts';
@@ -19,10 +20,6 @@ const EXPRESSION =
 const OBJECT = String.raw`[A-Za-z_$][\w$]*(?:(?:\?\.|!?\.)[\w$]+|\[[\w$'"]+\])*`;
 const PROPERTY = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)/s;
 
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-}
-
 function lineOf({ excerpt, line }: ThrownFrame): string {
   return excerpt === null || line === null ? '' : (excerpt.lines[line - excerpt.from] ?? '');
 }
@@ -34,7 +31,7 @@ function namedExpression(message: string, frame: ThrownFrame): string | null {
   const property = PROPERTY.exec(message)?.[1];
   if (property === undefined) return null;
   const line = lineOf(frame);
-  const name = escaped(property);
+  const name = escapeRegExp(property);
   const direct = String.raw`\.${name}(?![\w$])|\[['"\`]${name}['"\`]\]`;
   const destructured = String.raw`[{,]\s*${name}\b[^}]*\}\s*=\s*(?:await\s+)?(${OBJECT})`;
   for (const pattern of [`(${OBJECT})!?(?:${direct})`, destructured, String.raw`(${OBJECT})\[[\w$.]+\]`]) {
@@ -48,7 +45,7 @@ function namedExpression(message: string, frame: ThrownFrame): string | null {
 function isIn(message: string, value: Json): boolean {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   if (text.length < 2 || text.length > 200 || isStandIn(text)) return false;
-  return new RegExp(`(?<![\\w.])${escaped(text)}(?![\\w])`).test(message);
+  return new RegExp(`(?<![\\w.])${escapeRegExp(text)}(?![\\w])`).test(message);
 }
 
 export function valueText(value: Json): string {
@@ -77,7 +74,7 @@ function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): Val
       : expression === root
         ? 'named by the message'
         : `the message is about ${expression}`;
-    const isOnLine = new RegExp(`(?<![\\w$.])${escaped(name)}(?![\\w$])`).test(line);
+    const isOnLine = new RegExp(`(?<![\\w$.])${escapeRegExp(name)}(?![\\w$])`).test(line);
     const isFunction = typeof value === 'string' && value.startsWith('[function ');
     const rank = isNamed ? 0 : isQuoted ? 1 : isFunction ? 4 : isOnLine ? 2 : 3;
     return { name, value, tokens: tokensOf(value), say, isNamed, rank };

@@ -3,6 +3,7 @@
  * before, up to where a response was read: `await …`, `.then((data) => …)`, `JSON.parse(xhr.responseText)`, loops, and the arguments of
  * the calling function. Whatever can't be followed is no field of a response.
  */
+import { escapeRegExp } from '../../profiler/escape-regexp.ts';
 import type { BrowserFact, BrowserFrame } from '../../profiler/read/browser-report.ts';
 import { holdsMark } from '../../profiler/masking/redact-marks.ts';
 import { isRecord } from '../../profiler/json.ts';
@@ -29,13 +30,9 @@ const WANTED: readonly (readonly [methods: RegExp, type: string])[] = [
   [/^(?:toUpperCase|toLowerCase|trim|split|startsWith|endsWith|replace|padStart|charAt)$/, 'text'],
 ];
 
-function escaped(text: string): string {
-  return text.replace(/[$.*+?()[\]{}|\\^]/g, String.raw`\$&`);
-}
-
 /** The one chain on the line that this property is read of; null if there are several. */
 function ownerOf(line: string, property: string): string | null {
-  const found = line.matchAll(new RegExp(`(${CHAIN})\\??\\.${escaped(property)}(?![\\w$])`, 'g'));
+  const found = line.matchAll(new RegExp(`(${CHAIN})\\??\\.${escapeRegExp(property)}(?![\\w$])`, 'g'));
   const chains = new Set(Array.from(found, ([, chain]) => chain ?? ''));
   return chains.size === 1 ? ([...chains][0] ?? null) : null;
 }
@@ -80,7 +77,7 @@ function originOf(name: string, frames: readonly BrowserFrame[], depth = 0): Pat
   const [frame, ...callers] = frames;
   const text = frame?.code?.lines.join('\n') ?? '';
   if (depth > 4 || text === '') return null;
-  const own = escaped(name);
+  const own = escapeRegExp(name);
   const within = (chain: string | undefined, rest: Path): Path | null => {
     const [root = '', ...path] = partsOf(chain ?? '') ?? [];
     const origin = root === '' || root === name ? null : originOf(root, frames, depth + 1);
@@ -124,11 +121,11 @@ function originOfParameter(
   const text = frame?.code?.lines.join('\n') ?? '';
   const declared = lastMatch(
     text,
-    `(?:function\\s+${escaped(called)}\\s*|${escaped(called)}\\s*=\\s*(?:async\\s*)?)\\(([^()]*)\\)`,
+    `(?:function\\s+${escapeRegExp(called)}\\s*|${escapeRegExp(called)}\\s*=\\s*(?:async\\s*)?)\\(([^()]*)\\)`,
   );
   const index = (declared?.[1] ?? '').split(',').findIndex((part) => part.trim() === name);
   const line = callers[0]?.code?.lines.at(-1) ?? '';
-  const [, given = ''] = new RegExp(`${escaped(called)}\\(([^()]*)\\)`).exec(line) ?? [];
+  const [, given = ''] = new RegExp(`${escapeRegExp(called)}\\(([^()]*)\\)`).exec(line) ?? [];
   const [root = '', ...path] = (index === -1 ? null : partsOf(given.split(',')[index]?.trim() ?? '')) ?? [];
   const origin = root === '' ? null : originOf(root, callers, depth + 1);
   return origin === null ? null : [...origin, ...path];

@@ -1,4 +1,5 @@
 /** One statement instead of a loop of reads that differ in a single value: it returns what the loop read, with the column that tells the rows apart. */
+import { escapeRegExp } from '../../profiler/escape-regexp.ts';
 
 interface Bound {
   bindings: readonly { name: string; value: unknown }[];
@@ -76,7 +77,7 @@ export function inOneQuery(sql: string, column: string, ran: Bound): string | nu
   const [, columns, all] = SELECT.exec(sql.trim().replace(/;$/, '').trimEnd()) ?? [];
   if (columns === undefined || all === undefined || NOT_SIMPLE.test(sql)) return null;
   const rest = withoutLimit(all, ran);
-  const name = column.replace(/\W/g, '\\$&');
+  const name = escapeRegExp(column);
   const compared = [
     ...(rest ?? '').matchAll(
       new RegExp(`((?:["\`\\w]+\\.)*["\`]?\\b${name}\\b["\`]?)\\s*=\\s*(\\$\\d+|\\?)`, 'gi'),

@@ -1,4 +1,5 @@
 /** Masks values wherever they occur, in every encoding, and also their first half if the text was truncated inside a value. */
+import { escapeRegExp } from '../escape-regexp.ts';
 import { groupBy } from '../group-by.ts';
 import type { Mark } from './redact-marks.ts';
 
@@ -12,10 +13,6 @@ const LONG_VALUE = 200;
 const LONGEST_SEARCHED = 1000;
 /** Shorter texts were not truncated: except for previews, no length limit of a profile is lower. */
 const SHORTEST_CUT_TEXT = 48;
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
-}
-
 /** Base64 at any offset, without the characters that depend on neighbouring bytes. */
 function base64Spellings(value: string): string[] {
   return [0, 1, 2].flatMap((offset) => {
