@@ -349,7 +349,7 @@ const cacheKeyOfTwo: Rule<Needs<'cache' | 'request'>> = {
     const storer = storerOf({ head, kept: { ...kept } }, index, siblings)?.request;
     const end = storer === undefined ? null : commonEnd(head.url, storer.head.url);
     if (storer === undefined || end === null || !key.endsWith(end)) return [];
-    const sentence = `The response came from the key ${excerpt(key, 60)}, which ${requestText(storer.head)} had stored: the key has only the end of both addresses, ${excerpt(end, 60)}`;
+    const sentence = `The response came from the key ${excerpt(key, 60)}, which ${requestText(storer.head)} had stored: the key only has the last part of the address, which both share: ${excerpt(end, 60)}`;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];
   },
 };

@@ -15,7 +15,7 @@ import { sentHeader } from './shared/http.ts';
 import type { Call, Database, Needs, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readsOf, textOf } from './shared/queries.ts';
 import { isSlow } from './shared/statement-reasons.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { bracketed, count, excerpt } from './shared/wording.ts';
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const SMALLEST = 1e-6;
@@ -271,8 +271,11 @@ function driverAdvice(system: string | undefined, configuration: unknown): strin
 }
 
 /** The statement that returned one of these ids. */
-function sourceOf(database: Database | undefined, ids: readonly LongId[]): Omit<Read, 'read'> | undefined {
-  const digits = new Set(ids.map((id) => id.digits));
+function sourceOf(
+  database: Database | undefined,
+  ids: readonly (string | null)[],
+): Omit<Read, 'read'> | undefined {
+  const digits = new Set(ids);
   const index = (database?.queries ?? []).findIndex((query) =>
     foundRows(query).some((row) => Object.values(row).some((value) => digits.has(textOf(value) ?? ''))),
   );
@@ -284,7 +287,7 @@ const digitsLost: Rule<WithCalls> = {
   name: 'digits-lost',
   needs: ['request'],
   labels: ['digits lost'],
-  why: 'An id above 2^53 was a number of JavaScript. A statement got it, or a call responded with one that later steps have rounded. Or ids of 18 digits or more that were received or sent end in zeros, as JavaScript prints them.',
+  why: 'A statement got an id above 2^53 as a JavaScript number, or a later step has the id of a call’s response rounded. Or ids of 18 or more digits, received or sent, end in zeros, as JavaScript prints a rounded number.',
   fix: 'Keep long ids as text: `types` of postgres.js, no `setTypeParser(20, …)` of `pg`, `supportBigNumbers` and `bigNumberStrings` of `mysql2`, or a JSON parser that reads long numbers as BigInt (`json-bigint`).',
   find(kept, _head, { shared }) {
     const { request, database, http_client: client, routing } = kept;
@@ -293,8 +296,18 @@ const digitsLost: Rule<WithCalls> = {
         ({ name, value }) => ID.test(name) && Number.isInteger(value) && !Number.isSafeInteger(value),
       );
       if (long === undefined || query.error !== null || database === undefined) continue;
-      const sentence = `${labelOf(database, query)} was sent a JavaScript number above 2^53 for ${excerpt(long.name, 40)}, which can’t hold its last digits`;
-      return [draftAt({ query, index }, sentence, 'bad')];
+      const what = `${labelOf(database, query)} was sent a JavaScript number above 2^53 for ${excerpt(long.name, 40)}`;
+      const lost = 'which can’t hold its last digits';
+      const { system } = database.statements[query.statement] ?? {};
+      const advice = driverAdvice(system, shared.configuration);
+      const fix = advice === '' ? {} : { fix: `Read long ids as text${advice}.` };
+      const source = sourceOf({ ...database, queries: database.queries.slice(0, index) }, [
+        textOf(long.value),
+      ]);
+      if (source === undefined) return [{ ...draftAt({ query, index }, `${what}, ${lost}`, 'bad'), ...fix }];
+      const end = query.rows === 0 ? ', and found no row' : '';
+      const sentence = `${labelOf(database, source.query)} returned an id as a JavaScript number above 2^53, ${lost}: ${labelOf(database, query)}${bracketed(query.caller)} was sent it for ${excerpt(long.name, 40)}${end}`;
+      return [{ ...draftAt(source, sentence, 'bad'), ...fix }];
     }
     const ids = roundedIds(request);
     const [first] = ids;
@@ -308,7 +321,13 @@ const digitsLost: Rule<WithCalls> = {
     const call = calls[found] ?? (calls.length === 1 ? calls[0] : undefined);
     const many = count(ids.length, 'value');
     const name = excerpt(first.name, 40);
-    const source = found === -1 ? sourceOf(database, ids) : undefined;
+    const source =
+      found === -1
+        ? sourceOf(
+            database,
+            ids.map(({ digits }) => digits),
+          )
+        : undefined;
     if (source !== undefined && database !== undefined) {
       const { system } = database.statements[source.query.statement] ?? {};
       const advice = driverAdvice(system, shared.configuration);

@@ -342,17 +342,17 @@ function rowIn(object: Row, rows: readonly Row[], column: string): Row | undefin
   return rows.find((row) => Object.values(object).includes(row[column] ?? null));
 }
 
-/** How many objects of the response hold the row at the place of their key in the list, not the row of their key; null: others hold their own. */
+/** The keys of objects of the response that hold the row at the place of their key in the list, not the row of their key, with the key of that row; null: others hold their own. */
 function misplaced(
   response: Json,
   parents: readonly Row[],
   rows: readonly Row[],
   keys: readonly string[],
-): number | null {
+): { key: string; wanted: string; held: string }[] | null {
   const [key, own] = [columnOf(parents, keys, true), columnOf(rows, keys, false)];
   const [title, name] = [tellingColumn(parents), tellingColumn(rows)];
   if (key === undefined || own === undefined || title === undefined || name === undefined) return null;
-  let wrong = 0;
+  const wrong = [];
   for (const object of objectsIn(response)) {
     const parent = rowIn(object, parents, title);
     const held = Object.values(object)
@@ -362,7 +362,8 @@ function misplaced(
     if (parent === undefined || held === undefined) continue;
     const wanted = textOf(parent[key]) ?? '';
     if (held !== rows[keys.indexOf(wanted)]) return null;
-    if (textOf(held[own]) !== wanted) wrong++;
+    const got = textOf(held[own]) ?? '';
+    if (got !== wanted) wrong.push({ key, wanted, held: got });
   }
   return wrong;
 }
@@ -383,9 +384,10 @@ const rowsOutOfOrder: Rule<Needs<'database' | 'request'>> = {
       if (keys.length < 2 || rows.length !== keys.length || query.rows !== keys.length) return [];
       if (columnOf(rows, keys, true) !== undefined) return [];
       for (const before of database.queries.slice(0, index)) {
-        const wrong = misplaced(response, foundRows(before), rows, keys) ?? 0;
-        if (wrong === 0) continue;
-        const sentence = `${labelOf(database, query)} returned its ${count(rows.length, 'row')} in another order than the ${count(keys.length, 'key')} it was given, and ${count(wrong, 'object')} of the response hold the row of another key`;
+        const wrong = misplaced(response, foundRows(before), rows, keys) ?? [];
+        const [first] = wrong;
+        if (first === undefined) continue;
+        const sentence = `${labelOf(database, query)} returned its ${count(rows.length, 'row')} in another order than the ${count(keys.length, 'key')} it was given, and ${count(wrong.length, 'object')} of the response ${wrong.length === 1 ? 'holds' : 'hold'} the row of another key: ${excerpt(first.key, 40)} ${excerpt(first.wanted, 40)} got row ${excerpt(first.held, 40)}`;
         return [{ ...draftAt(one, sentence, 'bad'), broke: 'response' }];
       }
       return [];

@@ -102,13 +102,13 @@ const sessionOverwritten: Rule<Needs<'request' | 'routing', 'runtime'>> = {
       const over = staleMs(other, self);
       const taken = over === null ? null : lostName(other, self);
       if (over !== null && taken !== null) {
-        const sentence = `This request saved the session over ${name}: it had loaded it at least ${duration(over)} before that one saved, so what that one put into req.session.${excerpt(taken, 60)} is lost`;
+        const sentence = `This request overwrote the session that ${name} saved: it had loaded the session at least ${duration(over)} earlier, and what the other request put into req.session.${excerpt(taken, 60)} is lost`;
         return [{ ...common, sentence, place }];
       }
       const under = staleMs(self, other);
       const given = under === null ? null : lostName(self, other);
       if (under === null || given === null) return [];
-      const sentence = `${name} saved the session over this request: it had loaded it at least ${duration(under)} before this one saved, so what this one put into req.session.${excerpt(given, 60)} is lost`;
+      const sentence = `${name} overwrote the session that this request saved: it had loaded the session at least ${duration(under)} earlier, and what this request put into req.session.${excerpt(given, 60)} is lost`;
       return [{ ...common, sentence, place }];
     });
   },

@@ -193,7 +193,7 @@ export const slowCall: Rule<Needs<'http_client'>> = {
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
-  why: 'The call took at least 100 ms and 30 % of the request, or half of one that took three times as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
+  why: 'The call took at least 100 ms and 30 % of the request. Or the request took three times as long as its route usually does, and the call half of that. Calls that ran side by side count as one.',
   fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
   find({ http_client: { calls } }, { durationMs: wholeMs }, from) {
     if (wholeMs === null) return [];

@@ -107,7 +107,7 @@ describe('findings from answers that hold something else', () => {
       data: recipes.map(({ title }, at) => ({ title, cook: { name: names[at] ?? '' } })),
     });
     const sentence =
-      'select … from cooks returned its 3 rows in another order than the 3 keys it was given, and 2 objects of the response hold the row of another key';
+      'select … from cooks returned its 3 rows in another order than the 3 keys it was given, and 2 objects of the response hold the row of another key: cook_id 3 got row 1';
     const wrong = { sent: answer(['Anneli', 'Bilal', 'Chiara']) };
     expect(found('rows-out-of-order', wrong, any)).to.deep.equal([sentence]);
     const listed = queries('select id, name from cooks where id in ($1, $2, $3)', [

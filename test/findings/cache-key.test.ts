@@ -117,7 +117,7 @@ describe('findings about keys of a cache', () => {
     await ask('/mounted/stores/2');
     const [finding] = (await ask('/mounted/suppliers/2')).of('cache-key-of-two');
     expect(finding?.sentence).to.match(
-      /^The response came from the key response:\/2, which GET \/mounted\/stores\S* \(\w+\) had stored: the key has only the end of both addresses, \/2$/,
+      /^The response came from the key response:\/2, which GET \/mounted\/stores\S* \(\w+\) had stored: the key only has the last part of the address, which both share: \/2$/,
     );
     expect(finding).to.include({ panel: 'cache', anchor: 'k1', severity: 'bad', broke: 'response' });
     expect((await ask('/mounted/stores/2')).of('cache-key-of-two'), 'its own').to.deep.equal([]);

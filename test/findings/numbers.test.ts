@@ -119,6 +119,24 @@ describe('findings from numbers', () => {
       'select … from posts was sent a JavaScript number above 2^53 for id, which can’t hold its last digits',
     ]);
     expect(sentences('digits-lost', {}, { database: database('1871240935127654401') })).to.deep.equal([]);
+    const scans = {
+      sql: 'select * from scans where parcel_id = ?',
+      bindings: { parcel_id: 7204118840331174000 },
+    };
+    const parcels = { sql: 'select id from parcels where name = ?', found: [{ id: 7204118840331174000 }] };
+    const both = keptQueries(
+      { ...parcels, system: 'mysql', caller: 'src/p.ts:3' },
+      { ...scans, system: 'mysql', rows: 0 },
+    );
+    const rule = numberRules.find(({ name }) => name === 'digits-lost');
+    const shared = { configuration: { packages: ['mysql2 3.1.0'] } };
+    const kept = { request: keptRequest(), database: both };
+    expect(rule?.find(kept, {} as never, { shared } as never)[0]).to.include({
+      place: 'src/p.ts:3',
+      sentence:
+        'select … from parcels returned an id as a JavaScript number above 2^53, which can’t hold its last digits: select … from scans (src/a.ts:5) was sent it for parcel_id, and found no row',
+      fix: 'Read long ids as text; set supportBigNumbers and bigNumberStrings of mysql2.',
+    });
     const asked = (id: string, rows = 0) =>
       sentences(
         'digits-lost',

@@ -75,10 +75,10 @@ describe('finding session-overwritten', () => {
     );
     expect(sentences).to.deep.equal([
       [
-        `POST /slow (${tokens[1]}) saved the session over this request: it had loaded it at least 9 ms before this one saved, so what this one put into req.session.cart is lost`,
+        `POST /slow (${tokens[1]}) overwrote the session that this request saved: it had loaded the session at least 9 ms earlier, and what this request put into req.session.cart is lost`,
       ],
       [
-        `This request saved the session over POST /fast (${tokens[0]}): it had loaded it at least 9 ms before that one saved, so what that one put into req.session.cart is lost`,
+        `This request overwrote the session that POST /fast (${tokens[0]}) saved: it had loaded the session at least 9 ms earlier, and what the other request put into req.session.cart is lost`,
       ],
     ]);
     expect(found[1]?.[0]).to.include({ broke: 'unseen', severity: 'bad', anchor: 'session' });

@@ -80,7 +80,7 @@ function bodyStep(
       : handler?.isMounted === true
         ? null
         : 'not parsed by Express middleware',
-    text === null ? 'not recorded as text' : truncated ? 'the beginning' : null,
+    text === null ? 'not recorded as text' : truncated ? 'only its beginning' : null,
   ]);
   if (text === null || text === '') return { ...common, note };
   const json = parseBeginning(text);

@@ -62,11 +62,11 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
       {
         ...common,
         text: pageText(text, LONGEST_PAGE).toWellFormed(),
-        note: noteOf(['text of the page', truncated ? 'the beginning' : null]),
+        note: noteOf(['text of the page', truncated ? 'only its beginning' : null]),
       },
     ];
   if (json === undefined)
-    return [{ ...common, block: previewOf(text), note: truncated ? 'the beginning' : null }];
+    return [{ ...common, block: previewOf(text), note: truncated ? 'only its beginning' : null }];
   const changed = compared.filter(({ sent }) =>
     sent.some(({ change }) => change === 'value' || change === 'type'),
   );
@@ -77,7 +77,7 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
     {
       ...common,
       ...lineOf(valueLine(json.value, { longest: LONGEST, isShape: true, marked })),
-      note: json.isWhole ? null : 'the beginning',
+      note: json.isWhole ? null : 'only its beginning',
       fields: receivedAs(changed),
     },
   ];
