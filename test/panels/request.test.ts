@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { requestPanel } from '../../app/panels/request/index.ts';
-import { receivedSection } from '../../app/panels/request/bodies.ts';
+import { receivedSection, sentSection } from '../../app/panels/request/bodies.ts';
 import { toCurl } from '../../app/panels/request/curl.ts';
 import { shellQuote } from '../../app/panels/shared/curl.ts';
 import { decodePreview } from '../../app/profiler/http-text.ts';
@@ -260,6 +260,16 @@ describe('panel request: as cURL', () => {
       '-H',
       `X-Odd: ${value}`,
     ]);
+  });
+
+  it('shows a short response body at once, and folds a long one', () => {
+    const rowOf = (text: string) => {
+      const response = { status: 422, outcome: 'finished', toolbarBytes: 0, toolbarAbsent: null, text, contentType: 'application/json', bytes: text.length }; // prettier-ignore
+      return sentSection({ response } as unknown as RequestPanelData, { kind: 'request' } as Profile).rows[0];
+    };
+    expect(rowOf('{"error":"quantity"}')).to.have.property('block');
+    expect(rowOf('{"error":"quantity"}')).to.not.have.property('detail');
+    expect(rowOf(`{"error":"${'x'.repeat(2000)}"}`)).to.have.property('detail');
   });
 
   it('survives line breaks and NUL in a value', () => {

@@ -20,6 +20,9 @@ function blockOf(text: string, contentType: string | null): Block {
   return parsed === undefined ? { text } : jsonBlock(parsed);
 }
 
+/** Characters of a response body that is not folded: one screen. */
+const SHOWN_AT_ONCE = 1500;
+
 export function foldedRow(id: string, title: string, block: Block): Row {
   return { id, block, detail: () => [{ title, block }] };
 }
@@ -85,6 +88,7 @@ function answerRow({ response }: RequestPanelData, { kind }: Profile): Row {
   if (text) {
     const block = blockOf(text, contentType);
     const title = truncated ? `Body, the beginning of ${bytesText(bytes)}` : `Body, ${bytesText(bytes)}`;
+    if (block.text.length <= SHOWN_AT_ONCE) return { id: 'answer', block };
     return foldedRow('answer', block.text === text ? title : `${title}, indented`, block);
   }
   if (bytes === 0) return { note: 'No body was sent.' };
