@@ -307,6 +307,27 @@ const conditionDropped: Rule<Needs<'database'>> = {
   },
 };
 
+const hookSkipped: Rule<Needs<'database'>> = {
+  name: 'hook-skipped',
+  needs: ['database'],
+  labels: ['hook not run'],
+  why: 'A bulk write of Sequelize or Mongoose wrote a field whose name is in a hook of the model. Such a write runs no hooks of single instances.',
+  fix: 'Set the columns that the hook computes in the same statement. Or load the rows and save each of them, in one transaction.',
+  find({ database }) {
+    const said = new Set<string>();
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const { skipped, caller, error, rows } = query;
+      if (skipped === undefined || error !== null || rows === 0 || kindOf(database, query) !== 'write')
+        return [];
+      if (said.has(`${caller} ${skipped}`)) return [];
+      said.add(`${caller} ${skipped}`);
+      const many = rows === null ? '' : ` (${count(rows, 'row')})`;
+      const sentence = `${labelOf(database, query)}${many} did not run ${excerpt(skipped, 40)} of the model, which uses a field that it wrote: a bulk write runs no hooks of instances`;
+      return [draftAt({ query, index }, sentence, 'bad')];
+    });
+  },
+};
+
 type Row = Record<string, Json>;
 
 /** Different keys that a statement asked for in one list; empty: it has none. */
@@ -402,5 +423,6 @@ export const queryRules: readonly Rule[] = [
   queryNeverRun,
   settingLeft,
   conditionDropped,
+  hookSkipped,
   rowsOutOfOrder,
 ];

@@ -16,8 +16,11 @@ export interface OrmCall {
   library?: string;
   /** Conditions that it was given `undefined` for. */
   dropped?: readonly string[];
+  /** A hook of the model that reads or sets a field that is written, and that such a bulk write does not run. */
+  skipped?: string;
 }
 
+type Noted = Pick<OrmCall, 'dropped' | 'skipped'>;
 type LabelOf = (self: unknown, args: readonly unknown[]) => string | null;
 
 export const ormCalls = channel('express-hindsight:orm:call');
@@ -55,6 +58,7 @@ function entityOf(first: unknown): string | null {
 interface MongooseQuery {
   model?: { modelName?: unknown };
   op?: unknown;
+  _update?: unknown;
 }
 
 function droppedIn(where: unknown): Pick<OrmCall, 'dropped'> {
@@ -66,6 +70,53 @@ function droppedIn(where: unknown): Pick<OrmCall, 'dropped'> {
   return found.length === 0 ? {} : { dropped: found };
 }
 
+const LONGEST_HOOK = 5000;
+
+/** Whether the source of one of these functions has one of these names. */
+function mentions(hooks: unknown, fields: readonly string[]): boolean {
+  const functions = [hooks]
+    .flat()
+    .map((one) => (typeof one === 'object' && one !== null ? field(one, 'fn') : one));
+  const texts = functions.map((one) =>
+    typeof one === 'function' ? Function.prototype.toString.call(one).slice(0, LONGEST_HOOK) : '',
+  );
+  return fields.some((name) => texts.some((text) => text.split(/[^\w$]+/).includes(name)));
+}
+
+function namesIn(value: unknown): string[] {
+  return isObject(value) && !types.isProxy(value) ? Object.keys(value) : [];
+}
+
+/** Method -> the hooks of instances that it runs with `individualHooks` only. */
+const SEQUELIZE_BULK: Readonly<Record<string, RegExp>> = {
+  update: /^(?:before|after)(?:Update|Save)$/,
+  bulkCreate: /^(?:before|after)(?:Create|Save)$/,
+};
+
+function sequelizeSkips(name: string, [written, options]: readonly unknown[], model: unknown): Noted {
+  const pattern = SEQUELIZE_BULK[name];
+  const settings = pattern !== undefined && isObject(model) ? field(model, 'options') : undefined;
+  const hooks = isObject(settings) ? field(settings, 'hooks') : undefined;
+  if (pattern === undefined || !isObject(hooks)) return {};
+  const asked = isObject(options) ? [field(options, 'individualHooks'), field(options, 'hooks')] : [];
+  const known = namesIn(hooks);
+  if (asked[0] === true || asked[1] === false || known.some((one) => one.includes('Bulk'))) return {};
+  const fields = namesIn(Array.isArray(written) ? written[0] : written);
+  const skipped = known.find((one) => pattern.test(one) && mentions(field(hooks, one), fields));
+  return skipped === undefined ? {} : { skipped };
+}
+
+/** `updateMany({ … })` of Mongoose runs no `pre("save")`. */
+function mongooseSkips({ model, op, _update }: MongooseQuery): Noted {
+  let at: unknown = model;
+  for (const name of ['schema', 's', 'hooks', '_pres']) at = isObject(at) ? field(at, name) : undefined;
+  if (!(at instanceof Map) || typeof op !== 'string' || !/update/i.test(op)) return {};
+  const set = isObject(_update) ? field(_update, '$set') : undefined;
+  const fields = [...namesIn(_update), ...namesIn(set)].filter((name) => !name.startsWith('$'));
+  const isSkipped = mentions(at.get('save'), fields) && !mentions(at.get(op), fields);
+  return isSkipped ? { skipped: 'pre("save")' } : {};
+}
+
 const TYPEORM_BY_CONDITION = /By$|ByOrFail$|^(?:update|delete|softDelete|restore|increment|decrement)$/;
 const TYPEORM_BY_OPTIONS = /^(?:find|count|exists?)(?!.*By)/;
 
@@ -74,9 +125,11 @@ function typeormConditions(name: string, [, given]: readonly unknown[]): Pick<Or
   return TYPEORM_BY_OPTIONS.test(name) && isObject(given) ? droppedIn(field(given, 'where')) : {};
 }
 
-function mongooseCall({ model, op }: MongooseQuery): OrmCall {
+function mongooseCall(query: MongooseQuery): OrmCall {
+  const { model, op } = query;
   const name = model?.modelName;
-  return { label: typeof name === 'string' && typeof op === 'string' ? `${name}.${op}` : null };
+  const label = typeof name === 'string' && typeof op === 'string' ? `${name}.${op}` : null;
+  return { label, ...mongooseSkips(query) };
 }
 
 interface PrismaRequest {
@@ -117,7 +170,7 @@ function labelPatch(
   targetOf: (exports: unknown) => unknown,
   names: readonly string[],
   labelOf: LabelOf,
-  conditionsOf: (name: string, args: readonly unknown[]) => Pick<OrmCall, 'dropped'> = () => ({}),
+  notesOf: (name: string, args: readonly unknown[], self: unknown) => Noted = () => ({}),
 ): LibraryPatch {
   return {
     ...at,
@@ -125,7 +178,7 @@ function labelPatch(
       const undo = names.flatMap((name) => {
         const callOf: CallOf = (self, args) => {
           const of = labelOf(self, args);
-          return { label: of === null ? null : `${of}.${name}`, ...conditionsOf(name, args) };
+          return { label: of === null ? null : `${of}.${name}`, ...notesOf(name, args, self) };
         };
         return published(targetOf(exports), name, callOf) ?? [];
       });
@@ -155,7 +208,7 @@ const KYSELY_EXECUTORS = ['dist/esm', 'dist'].map((folder) => ({
 }));
 
 export const labelPatches: readonly LibraryPatch[] = [
-  labelPatch(SEQUELIZE, (exports) => exports, SEQUELIZE_STATIC, nameOf),
+  labelPatch(SEQUELIZE, (exports) => exports, SEQUELIZE_STATIC, nameOf, sequelizeSkips),
   labelPatch(SEQUELIZE, prototypeOf, SEQUELIZE_INSTANCE, byClass),
   labelPatch({ name: 'sequelize', file: 'lib/sequelize.js' }, prototypeOf, ['query'], ownSql),
   labelPatch(

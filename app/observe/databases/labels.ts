@@ -25,7 +25,7 @@ export function observeLabels({ tracker, findCaller, queries }: LabelObserverOpt
   ormCalls.bindStore(queries.calls, (call): Origin => {
     const outer = queries.currentCall();
     if (outer !== undefined) return outer;
-    const { label, stack, dropped, otherwise, library } = call as OrmCall;
+    const { label, stack, dropped, skipped, otherwise, library } = call as OrmCall;
     const context = tracker.observed();
     if (otherwise !== undefined) return { token: context?.token, label, library, caller: null, otherwise };
     const caller = callerOf(call as OrmCall);
@@ -35,6 +35,7 @@ export function observeLabels({ tracker, findCaller, queries }: LabelObserverOpt
       label,
       caller,
       dropped,
+      skipped,
       path: callPath(context, caller, { findCaller, ...from }),
     };
   });

@@ -23,6 +23,7 @@ export interface Origin {
   otherwise?: () => string | null;
   label: string | null;
   dropped?: readonly string[] | undefined;
+  skipped?: string | undefined;
   /** A query builder whose frames are no callers. Absent for an ORM: no line of any library says more than its call. */
   library?: string | undefined;
   instance?: string | undefined;
@@ -203,6 +204,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       path,
       through,
       dropped,
+      skipped,
     } = query.origin ?? originOf(library, query.stack);
     // A helper may call another one.
     if (!beginsTransaction(sql) && !endsTransaction(sql))
@@ -233,6 +235,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     bind(fact, query);
     if (label !== null) fact.label = label;
     if (dropped !== undefined) fact.dropped = dropped;
+    if (skipped !== undefined) fact.skipped = skipped;
     if (path !== undefined) fact.path = path;
     if (through !== undefined) fact.through = through;
     return fact;

@@ -33,6 +33,7 @@ export interface QueryFact {
   server?: string;
   label?: string;
   dropped?: readonly string[];
+  skipped?: string;
   sql: string;
   bindings: Json[];
   /** Types by binding, where JSON loses them; absent if it keeps all types. */
