@@ -183,9 +183,11 @@ const charactersLost: Rule<Beside> = {
     const of = name === '' || name.startsWith('$') ? '' : ` for ${excerpt(name, 40)}`;
     const more = found.length === 1 ? '' : `, the first of ${count(found.length, 'such value')}`;
     const call = callWith(kept, value);
-    const source =
-      call === undefined ? 'bytes were' : `${callName(call)} responded with it whole, so its response was`;
-    const sentence = `${labelOf(database, query)}${call === undefined ? '' : bracketed(query.caller)} wrote “${around}”${of}${more}: ${source} cut within a character, and each part was decoded for itself`;
+    const written = `${labelOf(database, query)}${call === undefined ? '' : bracketed(query.caller)} wrote “${around}”${of}${more}`;
+    const sentence =
+      call === undefined
+        ? `${written}: bytes were cut within a character, and each part was decoded for itself`
+        : `${written}: ${callName(call)} responded with the whole text, so the parts of its response were decoded one by one, and a character was cut`;
     return [{ ...draftAt(first, sentence, 'bad'), place: call?.caller ?? query.caller }];
   },
 };

@@ -8,13 +8,14 @@ import { givenValue } from '../panels/shared/read-statement.ts';
 import { numbersAsText } from '../panels/shared/number-as-text.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import type { Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
 import type { Call, Database, Needs, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readsOf, textOf } from './shared/queries.ts';
 import { isSlow } from './shared/statement-reasons.ts';
+import { packagesIn } from './shared/packages.ts';
 import { bracketed, count, excerpt } from './shared/wording.ts';
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
@@ -264,8 +265,7 @@ const KEEPS_DIGITS: Readonly<Record<string, readonly (readonly [name: string, ad
 };
 
 function driverAdvice(system: string | undefined, configuration: unknown): string {
-  const { packages } = isRecord(configuration) ? configuration : {};
-  const names = (Array.isArray(packages) ? packages : []).map((one) => String(one).split(' ')[0]);
+  const names = packagesIn(configuration);
   const advice = KEEPS_DIGITS[system ?? '']?.find(([name]) => name === '' || names.includes(name))?.[1];
   return advice === undefined ? '' : `; ${advice}`;
 }

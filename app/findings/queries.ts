@@ -32,6 +32,7 @@ import {
   oppositeOrder,
   refusedAfter,
 } from './shared/statement-failures.ts';
+import { packagesIn } from './shared/packages.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
 import { bracketed, brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
@@ -287,22 +288,34 @@ function isFirstOfAll(database: Database, query: Query): boolean {
   return givenText(read.limit, query) === '1';
 }
 
+const ORMS = [
+  ['typeorm', '`invalidWhereValuesBehavior` of TypeORM'],
+  ['@prisma/client', '`strictUndefinedChecks` of Prisma'],
+] as const;
+
+function dropFix(settings: string): string {
+  return `Look at the name of the property: it may be spelled in another way where the value comes from. Refuse the request if the value is missing, and let the ORM throw (${settings}).`;
+}
+
 const conditionDropped: Rule<Needs<'database'>> = {
   name: 'condition-dropped',
   needs: ['database'],
   labels: ['condition dropped'],
   why: 'TypeORM or Prisma was given a condition whose value is `undefined`, and left it out. Writes are flagged for any name, reads for ids and e-mail addresses, or if one row was asked for without any condition.',
-  fix: 'Look at the name of the property: it may be spelled in another way where the value comes from. Refuse the request if the value is missing, and let the ORM throw (`invalidWhereValuesBehavior` of TypeORM, `strictUndefinedChecks` of Prisma).',
-  find({ database }) {
+  fix: dropFix(ORMS.map(([, setting]) => setting).join(', ')),
+  find({ database }, _head, { shared }) {
+    const names = packagesIn(shared.configuration);
+    const [one, ...others] = ORMS.filter(([name]) => names.includes(name));
+    const fix = one === undefined || others.length > 0 ? {} : { fix: dropFix(one[1]) };
     const said = new Set<string>();
     return database.queries.flatMap((query, index): FindingDraft[] => {
       const isForAny = kindOf(database, query) === 'write' || isFirstOfAll(database, query);
-      const names = (query.dropped ?? []).filter((name) => isForAny || OWNER.test(name));
-      const key = `${query.caller} ${names.join(' ')}`;
-      if (names.length === 0 || query.error !== null || said.has(key)) return [];
+      const dropped = (query.dropped ?? []).filter((name) => isForAny || OWNER.test(name));
+      const key = `${query.caller} ${dropped.join(' ')}`;
+      if (dropped.length === 0 || query.error !== null || said.has(key)) return [];
       said.add(key);
-      const sentence = `${labelOf(database, query)} ran without ${excerpt(names.join(', '), 80)}: the value was undefined, and the ORM leaves such a condition out`;
-      return [draftAt({ query, index }, sentence, 'bad')];
+      const sentence = `${labelOf(database, query)} ran without ${excerpt(dropped.join(', '), 80)}: the value was undefined, and the ORM leaves such a condition out`;
+      return [{ ...draftAt({ query, index }, sentence, 'bad'), ...fix }];
     });
   },
 };

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { labelPatches } from '../../app/observe/channels/labels.ts';
+import { queryRules } from '../../app/findings/queries.ts';
+import { keptQueries } from '../support/kept-queries.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 /** Sends what TypeORM sends: a condition without a value is left out. */
@@ -61,7 +63,7 @@ describe('finding condition-dropped', () => {
     expect(read?.sentence).to.match(
       /^`?Shipment\.find.* ran without customerId: the value was undefined, and the ORM leaves such a condition out$/,
     );
-    expect(read?.place).to.match(/condition-dropped\.test\.ts:44$/);
+    expect(read?.place).to.match(/condition-dropped\.test\.ts:46$/);
     const [one] = (await ask('/one')).of('condition-dropped');
     expect(one?.sentence, 'the first row of all').to.include(' ran without status:');
     const [write] = (await ask('/deleted')).of('condition-dropped');
@@ -71,5 +73,15 @@ describe('finding condition-dropped', () => {
   it('ignores a condition with a value, and a filter that is not given', async () => {
     for (const path of ['/found?customer=7', '/filtered', '/one?status=old', '/deleted?status=old'])
       expect((await ask(path)).of('condition-dropped'), path).to.deep.equal([]);
+  });
+
+  it('names the setting of the ORM that is in use', () => {
+    const rule = queryRules.find(({ name }) => name === 'condition-dropped');
+    const database = keptQueries({ sql: 'select * from shipments' });
+    const queries = database.queries.map((query) => ({ ...query, dropped: ['customerId'] }));
+    const fixWith = (...packages: string[]) =>
+      rule?.find({ database: { ...database, queries } }, {} as never, { shared: { configuration: { packages } } } as never)[0]?.fix; // prettier-ignore
+    expect(fixWith('typeorm 0.3.20')).to.contain('of TypeORM').and.not.contain('Prisma');
+    expect(fixWith('express 5.1.0')).to.equal(undefined);
   });
 });

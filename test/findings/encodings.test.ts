@@ -103,7 +103,7 @@ describe('finding characters-lost', () => {
     const found = (text: string) => rule?.find(kept(text), {} as never, {} as never)[0];
     expect(found('[{"town":"Malmö"}]')?.place).to.equal('src/towns.js:7');
     expect(found('[{"town":"Malmö"}]')?.sentence).to.match(
-      /for city: GET r\.test\/towns responded with it whole, so its response was cut within a character/,
+      /for city: GET r\.test\/towns responded with the whole text, so the parts of its response were decoded one by one/,
     );
     expect(found('[{"town":"Malm"}]')?.sentence).to.contain('for city: bytes were cut');
   });

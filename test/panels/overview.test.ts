@@ -344,8 +344,8 @@ describe('the overview panel', () => {
           const sql = 'insert into notices (member) values ($1)';
           context.add('query', query({ sql, bindings: [id], rows: 1, error: id === 2 ? 'Duplicate entry' : null, startMs: 10 + id, durationMs: 1, waitMs: 0, caller: 'src/b.ts:1' })); // prettier-ignore
         });
-        [0, 0, 1].forEach((reply, at) => {
-          context.add('cache', cacheCommand({ command: 'SET', key: 'lock', asked: 0, hits: null, reply, length: 36, startMs: 20 + at, durationMs: 1, waitMs: 0 })); // prettier-ignore
+        [0, 0, undefined].forEach((reply, at) => {
+          context.add('cache', cacheCommand({ command: 'SET', key: 'lock', asked: 0, hits: null, ...(reply === undefined ? {} : { reply }), args: [{ name: 'lock', value: 'NX' }], length: 36, startMs: 20 + at, durationMs: 1, waitMs: 0 })); // prettier-ignore
         });
       },
     });

@@ -26,6 +26,9 @@ function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command
     said.push(asked === 1 ? (hits === 1 ? 'found' : 'not found') : `${hits} of ${asked} found`);
   if (past !== undefined && past.misses > 1) said.push(`${past.misses} in a row`);
   if (reply !== undefined) said.push(replyText(command, reply));
+  // Redis tells only that it did not store a value.
+  else if (command === 'SET' && fact.args.some(({ value }) => CONDITIONAL.test(String(value))))
+    said.push('stored');
   if (size !== undefined && hits === null)
     said.push(count(size, ELEMENTS.test(command) ? 'element' : 'member'));
   if (length !== undefined && hits !== 0 && said[0] !== 'not stored') said.push(count(length, 'character'));
@@ -34,6 +37,9 @@ function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command
   if (changed !== undefined) said.push(changeText(changed));
   return said.length === 0 ? null : said.join(', ');
 }
+
+/** `SET key value NX`: if there is none, or `XX`: if there is one. */
+const CONDITIONAL = /^[NX]X$/i;
 
 function replyText(command: string, reply: number): string {
   switch (command) {
