@@ -126,7 +126,7 @@ const outsideTransaction: Rule<Needs<'database'>> = {
       const stay =
         rows === 0 ? '' : `, and ${count(rows, 'changed row')} ${rows === 1 ? 'stays' : 'stay'} as written`;
       const end = isUndone ? `: the rollback did not undo it${stay}` : '';
-      const sentence = `${labelOf(database, query)} ran on another connection while a transaction of ${work} was open${end}`;
+      const sentence = `${labelOf(database, query)} ran outside the transaction, which had ${work} and was open on another connection${end}`;
       const how = isUndone
         ? ({ broke: 'unseen', severity: rows === 0 ? 'warn' : 'bad' } as const)
         : ({ severity: 'info' } as const);

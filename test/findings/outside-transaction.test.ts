@@ -60,7 +60,7 @@ describe('finding outside-transaction', () => {
     const [finding] = (await ask('/undone', { method: 'POST' })).of('outside-transaction');
     expect(finding).to.include({ label: 'outside transaction', severity: 'warn', broke: 'unseen' });
     expect(finding?.sentence).to.equal(
-      'insert into audit ran on another connection while a transaction of 1 statement was open: the rollback did not undo it',
+      'insert into audit ran outside the transaction, which had 1 statement and was open on another connection: the rollback did not undo it',
     );
     expect(finding?.place).to.match(/outside-transaction\.test\.ts:\d+$/);
   });
