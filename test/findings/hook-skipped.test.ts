@@ -46,8 +46,10 @@ describe('finding hook-skipped', () => {
     (app, knex: Knex) => {
       send = async (set) => await knex('products').update(set);
       app.get('/update/:column', async ({ params: { column }, query }, res) => {
-        const hook = query.bulk === '1' ? 'beforeBulkUpdate' : 'beforeSave';
-        Product.options = { hooks: { beforeSave: [computesGross], [hook]: [computesGross] } };
+        const hook = query.bulk === '1' ? 'beforeBulkUpdate' : 'afterFind';
+        Product.options = {
+          hooks: { beforeUpdate: [computesGross], beforeCreate: [computesGross], [hook]: [] },
+        };
         await Product.update({ [column]: 5 }, { individualHooks: query.each === '1' });
         res.send('done');
       });

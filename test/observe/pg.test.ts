@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import knexLibrary from 'knex';
 import pg from 'pg';
-import Cursor from 'pg-cursor';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { pgDriver } from '../../app/observe/databases/pg.ts';
 import {
@@ -96,17 +95,6 @@ describe('pg as it is observed', () => {
     expect(found[0]).to.deep.equal([1, 2, 3, 4, 5].map((id) => ({ id, name: `thing ${id}` })));
     expect(found[1]).to.deep.equal([{ id: 2, due: '2026-03-01' }]);
     expect(found[2]).to.equal(undefined);
-  });
-
-  it('counts the rows that a cursor read', async () => {
-    const client = await pool.connect();
-    const [query] = await requests.observed(async () => {
-      const cursor = client.query(new Cursor('select id from things order by id'));
-      while ((await cursor.read(4)).length > 0);
-      await cursor.close();
-    });
-    client.release();
-    expect(query?.rows).to.equal(9);
   });
 
   it('leaves errors to the application: same object, same stack, unhandled where nobody handles it', async () => {

@@ -54,6 +54,16 @@ describe('the database panel', () => {
     expect(labels.every((label) => label !== '')).to.equal(true);
   });
 
+  it('shows no number of rows where none is known, as of a cursor', () => {
+    const rowsShown = (rows: number | null) => {
+      const data = collect((context) => context.add('query', query({ rows })));
+      const profile = { durationMs: 9, panels: {} } as unknown as Profile;
+      return panel.rows?.(data, { profile, amendments: {} })?.figures?.find(({ label }) => label === 'Rows')
+        ?.value;
+    };
+    expect([null, 0, 2].map(rowsShown)).to.deep.equal([null, 0, 2]);
+  });
+
   it('counts queries, statements, rows, waits and time that ran side by side once', () => {
     const { totals } = collect((context) => {
       context.add('query', query({ startMs: 0, durationMs: 10, bindings: [1] }));

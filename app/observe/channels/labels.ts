@@ -103,7 +103,15 @@ function sequelizeSkips(name: string, [written, options]: readonly unknown[], mo
   if (asked[0] === true || asked[1] === false || known.some((one) => one.includes('Bulk'))) return {};
   const fields = namesIn(Array.isArray(written) ? written[0] : written);
   const skipped = known.find((one) => pattern.test(one) && mentions(field(hooks, one), fields));
-  return skipped === undefined ? {} : { skipped };
+  return skipped === undefined ? {} : { skipped: givenName(hooks, skipped) };
+}
+
+/** Sequelize stores a `beforeSave` as both of these. */
+function givenName(hooks: object, name: string): string {
+  const [update = [], create = []] = ['Update', 'Create'].map((verb) =>
+    [field(hooks, name.replace(/Update|Create/, verb))].flat(),
+  );
+  return update.some((hook) => create.includes(hook)) ? name.replace(/Update|Create/, 'Save') : name;
 }
 
 /** `updateMany({ … })` of Mongoose runs no `pre("save")`. */

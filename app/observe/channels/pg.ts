@@ -55,12 +55,9 @@ const HANDLERS = [
 function submitted(message: PgQuery, object: Submittable, call: () => unknown): unknown {
   query.start.publish(message);
   let isOver = false;
-  let rowCount = 0;
   const end = (): void => {
     if (isOver) return;
     isOver = true;
-    // The number of rows that an INSERT changed is not known here.
-    if (rowCount > 0) message.result ??= { rowCount };
     publishEnd(query, message);
   };
   // A query of `pg.native` is no handler of a connection; it sends its events itself.
@@ -70,7 +67,6 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
     if (original === undefined) continue;
     const handler: Callback = function (this: unknown, ...args) {
       return event.runStores(message, () => {
-        if (name === 'handleDataRow') rowCount++;
         if (name === 'handleError') publishError(query, message, args[0]);
         const isEnd = name === 'handleError' || name === 'handleReadyForQuery' || args[0] === 'end';
         if (isEnd) end();

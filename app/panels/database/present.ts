@@ -258,7 +258,11 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
       timeFigure(profile, 'db', 'Query time'),
       shareFigure(profile, 'db'),
       timeFigure(profile, 'connection'),
-      { label: 'Rows', value: totals.rows },
+      // Of a cursor or a stream, they are not known.
+      {
+        label: 'Rows',
+        value: totals.rows === 0 && queries.every(({ rows }) => rows === null) ? null : totals.rows,
+      },
       { label: 'Connections', value: totals.connections > 1 ? totals.connections : null },
       { label: 'Failed', value: totals.failed > 0 ? totals.failed : null, tone: 'bad' },
     ],
