@@ -180,7 +180,7 @@ function pausesIn(attempts: readonly Call[]): Pauses {
 const IDEMPOTENCY_KEY = /idempoten|request-?id$/i;
 /** Of a thing that this call is about, not of who calls or of the whole trace. */
 const OWN_ID =
-  /^(?!.*(?:tenant|client|user|account|customer|org|device|session|trace|correlation)).*(?:id|key)$/i;
+  /^(?!.*(?:tenant|client|user|account|customer|merchant|partner|org|project|subscription|app-?id|application|api-?key|device|session|trace|correlation)).*(?:id|key)$/i;
 const UNIQUE = /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{20,})$/i;
 
 /** The header by which the service knows an attempt again, with its value in each; null if no attempt has one. */

@@ -6,6 +6,7 @@ import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { aboutStatement } from '../panels/shared/about-statement.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
+import { escapeRegExp } from '../profiler/escape-regexp.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
 import type { Json } from '../profiler/json.ts';
@@ -150,8 +151,8 @@ function mayBeOfUpload({ request }: Beside, times: number): boolean {
 
 /** The call that responded with the text whole: its response was decoded in parts. */
 function callWith({ http_client: client }: Beside, value: string): Call | undefined {
-  const parts = value.split(/\uFFFD+/).map((part) => part.replace(/[^\p{L}\p{N}\s]/gu, '\\$&'));
-  const whole = new RegExp(parts.join('[^\\x00-\\x7f\uFFFD]{1,2}'), 'u');
+  const parts = value.split(/\uFFFD+/).map(escapeRegExp);
+  const whole = new RegExp(parts.join('[^\\x00-\\x7f\uFFFD]{1,4}'));
   return parts.join('').length < SHORTEST_TEXT
     ? undefined
     : client?.calls.find(({ responseBody }) => whole.test(responseBody?.text ?? ''));

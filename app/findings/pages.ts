@@ -5,6 +5,7 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn, listsIn } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { groupBy } from '../profiler/group-by.ts';
 import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import type { Database, Needs, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
@@ -323,7 +324,7 @@ function listOfPage(database: Database, { read, query }: Read): string {
 function tieOf(
   rows: readonly Record<string, Json>[],
   columns: readonly string[],
-): { rows: number; isWhole: boolean; value: string } | null {
+): { rows: readonly Record<string, Json>[]; isWhole: boolean; value: string } | null {
   const keys = rows.map((row) =>
     columns.map((column) => {
       const name = Object.keys(row).find((one) => sameName(one) === sameName(column));
@@ -331,10 +332,11 @@ function tieOf(
     }),
   );
   if (keys.some((key) => key.includes(null))) return null;
-  const times = new Map<string, number>();
-  for (const key of keys) times.set(key.join(', '), (times.get(key.join(', ')) ?? 0) + 1);
-  const [value = '', most = 0] = [...times].sort(([, a], [, b]) => b - a)[0] ?? [];
-  return most < 2 ? null : { rows: most, isWhole: most === rows.length, value };
+  const equal = groupBy(rows.keys(), (index) => keys[index]?.join(', ') ?? '');
+  const [value = '', most = []] = [...equal].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
+  return most.length < 2
+    ? null
+    : { rows: rows.filter((_, index) => most.includes(index)), isWhole: most.length === rows.length, value };
 }
 
 const MOST_NAMED = 3;
@@ -343,6 +345,12 @@ const WHOLE_PAGE = 5;
 
 function isPaged({ read }: Read): boolean {
   return read.verb === 'select' && read.offset !== null && read.limit !== null && !read.isAggregated;
+}
+
+/** The first ends where the second begins, or before. */
+function areApart(first: Read, second: Read): boolean {
+  const end = offsetOf(first.read, first.query) + limitOf(first.read, first.query);
+  return end <= offsetOf(second.read, second.query);
 }
 
 const pageOrderTies: Rule<Needs<'database', 'request'>> = {
@@ -360,15 +368,15 @@ const pageOrderTies: Rule<Needs<'database', 'request'>> = {
       const tie = tieOf(rows, columns) ?? tieOf(foundRows(one.query), columns);
       if (tie === null) return [];
       const by = columns.map((column) => excerpt(column, 40)).join(', ');
-      const what = `${labelOf(database, one.query)} is sorted by ${by} alone, in which ${count(tie.rows)} of the rows are equal (${excerpt(tie.value, 40)})`;
-      const ids = new Set(rows.flatMap((row) => textOf(row.id) ?? []));
+      const what = `${labelOf(database, one.query)} is sorted by ${by} alone, in which ${count(tie.rows.length)} of the rows are equal (${excerpt(tie.value, 40)})`;
+      const ids = new Set(tie.rows.flatMap((row) => textOf(row.id) ?? []));
       const list = listOfPage(database, one);
       for (const { head, kept } of earlier) {
         const { database: theirs } = kept;
         const page = (theirs === undefined ? [] : readsOf(theirs)).find(
           (other) =>
             theirs !== undefined &&
-            offsetOf(other.read, other.query) !== offsetOf(one.read, one.query) &&
+            (areApart(one, other) || areApart(other, one)) &&
             listOfPage(theirs, other) === list,
         );
         const again =

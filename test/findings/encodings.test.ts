@@ -91,6 +91,7 @@ describe('finding characters-lost', () => {
     expect(of({}, literal)[0]).to.contain('for city:');
     const upload = keptRequest({ files: [{ name: 'c.csv', bytes: 132_442 }] });
     expect(of({ request: upload }, insert(cut))).to.have.length(1);
+    expect(of({}, insert(`(${cut}, a-z) @ 1: x`))[0], 'with marks').to.contain('for city:');
   });
 
   it('names the call that responded with the text whole', () => {

@@ -145,6 +145,8 @@ describe('findings from pages of a list', () => {
     ]);
     expect(of(ties, page(0, [3, 3, 3, 3, 3]), [1, 2, 3, 4, 0]), 'no row twice').to.deep.equal([]);
     expect(of(ties, page(5, [3, 3, 3, 3, 3]), [5, 6, 7, 8, 9]), 'the same page').to.deep.equal([]);
+    expect(of(ties, page(2, [3, 3, 3, 3, 3]), [2, 3, 4, 6, 7]), 'pages that overlap').to.deep.equal([]);
+    expect(of(ties, page(0, [3, 3, 3, 3, 3]), [0, 1, 2, 3, 5]), 'a row that has its place').to.deep.equal([]);
     expect(of(page(5, [5, 4, 3, 2, 1]), page(0, [9, 8, 7, 6, 5]), [5, 6, 1, 2, 3]), 'no ties').to.deep.equal(
       [],
     );

@@ -97,7 +97,8 @@ describe('finding retried-call', () => {
     expect(paid({ keys: ['a1', 'a1'] })).to.equal('');
     const uuid = 'e946a5a5-004d-4572-a882-10c3ddac6baf';
     expect(paid({ name: 'x-scan-id', keys: [uuid, uuid] })).to.equal('');
-    expect(paid({ name: 'x-tenant-id', keys: [uuid, uuid] })).to.equal(twice);
+    for (const name of ['x-tenant-id', 'x-merchant-id', 'x-subscription-key', 'x-app-id'])
+      expect(paid({ name, keys: [uuid, uuid] }), name).to.equal(twice);
     expect(paid({ name: 'x-scan-id', keys: ['7', '7'] })).to.equal(twice);
     expect(paid({ status: 503, wait: true })).to.equal('');
     expect(paid({ error: 'connect ECONNREFUSED 127.0.0.1:1' })).to.equal('');
