@@ -325,18 +325,15 @@ function tieOf(
   rows: readonly Record<string, Json>[],
   columns: readonly string[],
 ): { rows: readonly Record<string, Json>[]; isWhole: boolean; value: string } | null {
-  const keys = rows.map((row) =>
+  const keyOf = (row: Record<string, Json>): (string | null)[] =>
     columns.map((column) => {
       const name = Object.keys(row).find((one) => sameName(one) === sameName(column));
       return name === undefined ? null : textOf(row[name]);
-    }),
-  );
-  if (keys.some((key) => key.includes(null))) return null;
-  const equal = groupBy(rows.keys(), (index) => keys[index]?.join(', ') ?? '');
+    });
+  if (rows.some((row) => keyOf(row).includes(null))) return null;
+  const equal = groupBy(rows, (row) => keyOf(row).join(', '));
   const [value = '', most = []] = [...equal].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
-  return most.length < 2
-    ? null
-    : { rows: rows.filter((_, index) => most.includes(index)), isWhole: most.length === rows.length, value };
+  return most.length < 2 ? null : { rows: most, isWhole: most.length === rows.length, value };
 }
 
 const MOST_NAMED = 3;
@@ -357,7 +354,7 @@ const pageOrderTies: Rule<Needs<'database', 'request'>> = {
   name: 'page-order-ties',
   needs: ['database'],
   labels: ['order of pages'],
-  why: 'Several rows of a page with LIMIT and OFFSET are equal in all columns of its ORDER BY. In addition, one of its rows was on another page of the list, or all rows of a full page are equal.',
+  why: 'Several rows of a page with LIMIT and OFFSET are equal in all columns of its ORDER BY. In addition, one of these rows was on another page of the list, or all rows of a full page are equal.',
   fix: 'Add a unique column to the order: `order by priority desc, id`. Among rows that are equal in ORDER BY, a database may choose another order for each page.',
   compares: ({ database }) => readsOf(database).some(isPaged),
   find({ database, request }, _head, { earlier }) {
