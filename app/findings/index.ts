@@ -17,6 +17,7 @@ import { endingRules } from './endings.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { graphqlRules } from './graphql.ts';
+import { heldRules } from './held.ts';
 import { headerRules } from './headers.ts';
 import { jobRules } from './jobs.ts';
 import { loopRules } from './loops.ts';
@@ -31,6 +32,7 @@ import { queryRules } from './queries.ts';
 import { raceRules } from './races.ts';
 import { requestRules } from './requests.ts';
 import { responseRules } from './responses.ts';
+import { retriedCall } from './retries.ts';
 import { sessionRules } from './sessions.ts';
 import { statementRules } from './statements.ts';
 import { swallowedRules } from './swallowed.ts';
@@ -63,7 +65,9 @@ export function createFindingRules(): FindingRule[] {
     ...cacheRules,
     ...callerRules,
     visibilityLost,
+    ...heldRules,
     ...memoryRules,
+    retriedCall,
     ...callRules,
     callFilterIgnored,
     ...graphqlRules,

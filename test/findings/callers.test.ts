@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { callerRules } from '../../app/findings/callers.ts';
-import { memoryRules } from '../../app/findings/memory.ts';
+import { heldRules } from '../../app/findings/held.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 function ruleOf(name: string) {
-  const rule = [...callerRules, ...memoryRules].find((one) => one.name === name);
+  const rule = [...callerRules, ...heldRules].find((one) => one.name === name);
   if (rule === undefined) throw new Error(name);
   return rule;
 }

@@ -11,7 +11,7 @@ describe('finding outside-transaction', () => {
     async (knex) => {
       await knex.raw('create table orders (id int)');
       await knex.raw('create table audit (id int)');
-      await knex.raw('create table seats (id int)');
+      await knex.raw('create table catalog_seats (id int)');
     },
     (app, knex) => {
       app.post('/undone', async (_req, res) => {
@@ -28,7 +28,7 @@ describe('finding outside-transaction', () => {
         await knex
           .transaction(async (trx) => {
             await trx('orders').insert({ id: 1 });
-            for (const id of [1, 2]) await knex('seats').insert({ id });
+            for (const id of [1, 2]) await knex('catalog_seats').insert({ id });
             throw new Error('no seat');
           })
           .catch(() => undefined);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { retriedCall } from '../../app/findings/calls.ts';
+import { retriedCall } from '../../app/findings/retries.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';

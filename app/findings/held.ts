@@ -1,0 +1,250 @@
+/** Values of another request in the statements of this one. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { receivedBy, receivedFields } from '../panels/shared/received.ts';
+import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
+import { type Json } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import { isMasked } from '../profiler/masking/redact.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import { type Caller, callerOf, isSame } from './shared/callers.ts';
+import type { Database, Needs, OtherRequest, Rule } from './shared/kept.ts';
+import { givenText } from './shared/conditions.ts';
+import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { count, excerpt, listOf } from './shared/wording.ts';
+
+interface Compared {
+  table: string | null;
+  column: string;
+  value: string;
+}
+
+/** Values that statements compare columns with, as texts. */
+function comparedIn(database: Database): (Compared & { read: Read })[] {
+  return readsOf(database).flatMap((read) =>
+    (read.read.where ?? []).flatMap(({ column, operator, values: [value] }) => {
+      const text = operator === '=' && value?.kind === 'bound' ? givenText(value, read.query) : null;
+      return text === null || isMasked(text) ? [] : [{ read, table: read.read.table, column, value: text }];
+    }),
+  );
+}
+
+function namesIn(request: KeptRequest): Set<string> {
+  return new Set(receivedFields(request).map(({ name }) => sameName(name)));
+}
+
+/** Nothing says who it is, so nothing about the client can be remembered. */
+function isOfNobody({ jar, headers, sessionAndUser }: KeptRequest): boolean {
+  const { user = null, session = null } = sessionAndUser ?? {};
+  return (
+    jar.length === 0 &&
+    user === null &&
+    Object.keys(session ?? {}).length === 0 &&
+    !headers.some(({ name }) => /^authorization$|^x-/i.test(name))
+  );
+}
+
+/** One alone may be the default of both. */
+const FEWEST_LEFT = 2;
+
+function mayBeLeft({ request }: Needs<'request'>, { method, status }: ProfileHead): boolean {
+  return method === 'GET' && status === 200 && isOfNobody(request);
+}
+
+/** Whether a request that did not send them either had the same values: they are defaults. */
+function hasThemToo({ kept }: OtherRequest, left: readonly Compared[]): boolean {
+  const { request, database } = kept;
+  if (request === undefined || database === undefined) return false;
+  const sent = namesIn(request);
+  const compared = comparedIn(database);
+  return left.every(
+    ({ column, value }) =>
+      !sent.has(sameName(column)) && compared.some((one) => one.column === column && one.value === value),
+  );
+}
+
+const filterLeft: Rule<Needs<'request' | 'database'>> = {
+  name: 'filter-left',
+  needs: ['request', 'database'],
+  labels: ['left by another request'],
+  why: 'A statement compares two or more columns with values that the request did not send. An earlier request of the route sent fields of these names, and its statement had the same values. No cookie, session or user could remember them.',
+  fix: 'Copy the defaults for each request: `{ ...defaults, ...given }` or `Object.assign({}, defaults, given)`. `Object.assign(defaults, given)` changes the object that all requests share.',
+  compares: mayBeLeft,
+  find({ request, database }, head, { earlier }) {
+    if (!mayBeLeft({ request }, head)) return [];
+    const received = receivedBy(head, { request });
+    const mine = namesIn(request);
+    const own = comparedIn(database).filter(
+      ({ column, value }) => !received.has(value) && !mine.has(sameName(column)),
+    );
+    for (const { head: other, kept } of earlier) {
+      const { request: asked, database: ran } = kept;
+      if (asked === undefined || ran === undefined || other.process !== head.process) continue;
+      const sent = namesIn(asked);
+      const named = own.filter(({ column }) => sent.has(sameName(column)));
+      if (named.length < FEWEST_LEFT) continue;
+      const before = comparedIn(ran);
+      const left = named.filter(({ table, column, value }) =>
+        before.some((one) => one.table === table && one.column === column && one.value === value),
+      );
+      const columns = new Set(left.map(({ column }) => column));
+      const [first] = left;
+      if (first === undefined || columns.size < FEWEST_LEFT) continue;
+      const older = earlier.filter(
+        (one) => one.head.process === head.process && one.head.startedAt < other.startedAt,
+      );
+      if (older.some((one) => hasThemToo(one, left))) return [];
+      const sentence = `${labelOf(database, first.read.query)} compares ${listOf([...columns])} with values that this request did not send, but an earlier one did (${other.token}): the process may hold them for all`;
+      return [{ ...draftAt(first.read, sentence, 'warn'), broke: 'response' }];
+    }
+    return [];
+  },
+};
+
+type Held = Needs<'request' | 'database', 'cache' | 'http_client'>;
+
+/** Single values that a request got, by where: a field of the first row of a statement, a reply of a cache or service, a part of the path. */
+function sourcesOf({ request, database, cache, http_client: calls }: Held): Map<string, string> {
+  const found = new Map<string, string>();
+  const add = (where: string, value: Json | undefined): void => {
+    const leaves = value === undefined ? [] : leavesOf(value);
+    for (const leaf of leaves) {
+      const text = textOf(leaf.value);
+      if (text !== null && !found.has(`${where} ${leaf.path}`)) found.set(`${where} ${leaf.path}`, text);
+    }
+  };
+  for (const { name, value } of request.routeParams ?? []) add(`path ${name}`, value);
+  for (const { caller, found: reply } of cache?.items ?? []) add(`${caller}`, reply?.value);
+  for (const query of database.queries) add(`${query.caller}`, foundRows(query)[0]);
+  for (const { caller, responseBody } of calls?.calls ?? [])
+    add(`${caller}`, parseBeginning(responseBody?.text ?? '')?.value);
+  return found;
+}
+
+/** Of a row that belongs to somebody. */
+const OF_ID = /(?:^|_)(?:id|uuid|user|owner|tenant|account|customer|member|email)$|[a-z]Id$/;
+
+/** It was compared with another value by other requests: it is no constant. */
+function varies({ table, column, value }: Compared, others: readonly OtherRequest[]): boolean {
+  return others.some(({ kept }) => {
+    const { database } = kept;
+    const compared = database === undefined ? [] : comparedIn(database);
+    return compared.some((one) => one.table === table && one.column === column && one.value !== value);
+  });
+}
+
+/** Ids that statements ask for although nothing gave them to the request; none if some of what it got is not recorded. */
+function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[] {
+  const { request, database, cache, http_client: calls } = kept;
+  const strange = comparedIn(database).filter(({ column }) => OF_ID.test(column));
+  if (strange.length === 0) return [];
+  const isUnknown = database.queries.some((query) => {
+    const rows = foundRows(query).length;
+    const kind = kindOf(database, query);
+    // A driver tells the id of a new row beside the rows.
+    return kind === 'read' ? (query.rows ?? 0) > rows : kind === 'write' && rows === 0;
+  });
+  if (isUnknown || calls?.calls.some(({ responseBody }) => responseBody?.truncated === true) === true)
+    return [];
+  const got = [
+    ...database.queries.flatMap((query) => foundRows(query)),
+    ...(calls?.calls ?? []).map(
+      ({ responseBody }) => parseBeginning(responseBody?.text ?? '')?.value ?? null,
+    ),
+    ...(cache?.items ?? []).map(({ found }) => found?.value ?? null),
+    ...request.headers.map(({ value }) => value),
+  ].flatMap((one) => leavesOf(one));
+  const had = new Set([...receivedBy(head, kept), ...got.map(({ value }) => String(value))]);
+  return strange.filter(({ value }) => !had.has(value));
+}
+
+/** A single value came from elsewhere for this request than for the one whose value the statement has. */
+function heldForAnother(kept: Held, head: ProfileHead, { earlier, overlapping }: RuleBeside): FindingDraft[] {
+  const { database } = kept;
+  const strange = overlapping.length === 0 ? [] : strangeIn(kept, head);
+  if (strange.length === 0) return [];
+  const own = sourcesOf(kept);
+  for (const { head: other, kept: beside } of overlapping) {
+    const given = beside as unknown as Held;
+    if (given.request === undefined || given.database === undefined || other.process !== head.process)
+      continue;
+    const sources = [...sourcesOf(given)];
+    for (const one of strange) {
+      const [where] =
+        sources.find(([at, value]) => value === one.value && own.has(at) && own.get(at) !== value) ?? [];
+      if (where === undefined || !varies(one, [...earlier, ...overlapping])) continue;
+      const from = /^(\S+:\d+) /.exec(where)?.[1];
+      const sentence = `${labelOf(database, one.read.query)} asks for the ${excerpt(one.column, 40)} of another request that ran at the same time (${excerpt(pathOf(other.url), 60)}, ${other.token})${from === undefined ? '' : `: this request got another one from ${from}`}`;
+      return [{ ...draftAt(one.read, sentence, 'bad'), broke: 'response' }];
+    }
+  }
+  return [];
+}
+
+/** Values that a statement of this text compared the column with, in each of these requests. */
+function boundBefore(
+  sql: string,
+  name: string,
+  requests: readonly OtherRequest[],
+): { caller: Caller | null; value: string; token: string }[] {
+  return requests.flatMap(({ head, kept }) => {
+    const { request, database } = kept;
+    const query = database?.queries.find((one) => sqlOf(database, one) === sql);
+    const value = textOf(query?.bindings.find((one) => one.name === name)?.value);
+    return value === null ? [] : [{ caller: callerOf(request), value, token: head.token }];
+  });
+}
+
+/** It was always given another value, and callers of the other request always this one. */
+function givenByAnother(
+  { request, database }: Held,
+  head: ProfileHead,
+  { earlier, overlapping }: RuleBeside,
+): FindingDraft[] {
+  const own = callerOf(request);
+  if (own === null || overlapping.length === 0) return [];
+  const received = receivedBy(head, { request });
+  return readsOf(database).flatMap((one): FindingDraft[] => {
+    const sql = sqlOf(database, one.query);
+    for (const { name, value: given } of one.query.bindings) {
+      const value = textOf(given);
+      if (value === null || isMasked(value) || received.has(value) || own.value === value) continue;
+      const running = boundBefore(sql, name, overlapping).find(
+        (other) => other.caller?.by === own.by && !isSame(own, other.caller) && other.value === value,
+      );
+      if (running === undefined) continue;
+      const before = boundBefore(sql, name, earlier).filter(({ token }) => token !== running.token);
+      const mine = before.filter(({ caller }) => isSame(own, caller));
+      const theirs = before.filter(({ caller }) => isSame(running.caller, caller));
+      const usual = mine.filter((other) => other.value !== value);
+      // It may have happened before.
+      if (usual.length <= mine.length / 2 || new Set(usual.map((other) => other.value)).size > 1) continue;
+      if (theirs.filter((other) => other.value === value).length <= theirs.length / 2) continue;
+      const sentence = `${labelOf(database, one.query)} was given the ${excerpt(name, 40)} of another ${own.by}, whose request ran at the same time (${running.token}), and not that of ${count(usual.length, 'earlier request')} of this one: something that both requests share held it`;
+      return [draftAt(one, sentence, 'bad')];
+    }
+    return [];
+  });
+}
+
+function mayBeOfAnother(kept: Held, head: ProfileHead): boolean {
+  return callerOf(kept.request) !== null || strangeIn(kept, head).length > 0;
+}
+
+const valueOfAnotherRequest: Rule<Held> = {
+  name: 'value-of-another-request',
+  needs: ['request', 'database'],
+  labels: ['another request’s value'],
+  why: 'A statement got a value that belongs to a request that ran at the same time. This request received another value from the same line, or its user or `X-Tenant` always uses another one.',
+  fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. All requests that run at the same time share the fields of a service and the variables of a module.',
+  compares: mayBeOfAnother,
+  overlaps: mayBeOfAnother,
+  find(kept, head, beside) {
+    const held = heldForAnother(kept, head, beside);
+    return held.length > 0 ? held : givenByAnother(kept, head, beside);
+  },
+};
+
+export const heldRules: readonly Rule[] = [valueOfAnotherRequest, filterLeft];
