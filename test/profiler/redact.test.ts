@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { argumentsOf } from '../../app/profiler/masking/redis-arguments.ts';
@@ -336,6 +337,61 @@ describe('masking', () => {
       Buffer.from(SECRET).toString('hex'),
     ];
     for (const text of mixed) expect(redactor.text(`a ${text} b`)).to.equal(`a ${MASK} b`);
+  });
+
+  it('masks what util.inspect prints inside of a value with a secret name', () => {
+    const secret = 'hunter2kitten';
+    class Holder {
+      held = secret;
+    }
+    const values: readonly unknown[] = [
+      new Set([secret]),
+      new Set([`it's ${secret}`, `a\n${secret}`]),
+      new (class Names extends Set {})([secret]),
+      new Map<unknown, unknown>([['a', { b: new Set([[secret]]) }]]),
+      new Set([secret]).values(),
+      new Map([[1, secret]]).entries(),
+      { value: secret, at: new Date(0) },
+      new Holder(),
+      Object.assign(Object.create(null) as object, { v: secret }),
+      Object(secret),
+      Promise.resolve(secret),
+      Object.assign(() => undefined, { v: secret }),
+    ];
+    for (const value of values)
+      for (const holder of [
+        { password: value, other: ['seen 1', 2] },
+        new Map<unknown, unknown>([['password', value], ['other', ['seen 1', 2]]]), // prettier-ignore
+        { [Symbol('password')]: value, other: ['seen 1', 2] },
+        { fields: { name: 'password', value }, other: ['seen 1', 2] },
+      ])
+        for (const compact of [3, false]) {
+          const text = inspect(holder, { depth: 9, compact });
+          expect(text).to.include(secret);
+          expect(redactor.text(text), text).to.match(/^(?!.*hunter2).*'seen 1',\s+2\s/s);
+          // One that was cut.
+          expect(redactor.text(text.slice(0, text.indexOf(secret) + 10))).to.not.include('hunter2');
+        }
+    expect(redactor.text('{ password: <Buffer 68 75 6e 74 65 72>, n: 1 }')).to.equal(
+      `{ password: ${MASK}, n: 1 }`,
+    );
+    expect(redactor.text('{ password: Set(1) { 123456 }, n: 1 }')).to.equal(
+      `{ password: Set(1) { ${MASK} }, n: 1 }`,
+    );
+    for (const text of ['token: [ ] to do', 'password: {', 'login(password): Promise { <pending> }'])
+      expect(redactor.text(text)).to.equal(text);
+  });
+
+  it('masks a key that is a text: JSON that was sent as a form, an address in a cache', () => {
+    const { value, masked } = redactor.tree({
+      body: { '{"user":"bob","password":"hunter2kitten"}': '' },
+      cache: { '/orders?token=hunter2kitten&page=2': true },
+    });
+    expect(value).to.deep.equal({
+      body: { [`{"user":"bob","password":"${FIRST}"}`]: '' },
+      cache: { [`/orders?token=${FIRST}&page=2`]: true },
+    });
+    expect(masked).to.deep.equal([]);
   });
 
   it('names masked places without the secret in a key', () => {

@@ -5,6 +5,7 @@
  */
 import { holdsMark } from './redact-marks.ts';
 import { maskCommands } from './redact-commands.ts';
+import { maskPrinted } from './redact-printed.ts';
 import { readQuoted, rewrite } from './redact-quoted.ts';
 import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
@@ -191,10 +192,17 @@ function maskSessions(text: string, { isSecretName, hide }: TextMasking): string
 const NAMED_VALUE =
   /\b(?:name|key|path|param|property|field|label|instancePath|type(?=\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']password))\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["'](?:urn:[\w.:-]{1,100}:)?([\w./[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?(?:val(?:ue)?|(?:old|new)_?value|received|input|data)\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
 
-function maskNamedValues(text: string, { isSecret, hide }: TextMasking): string {
+function maskNamedValues(text: string, masking: TextMasking): string {
+  const { isSecret, hide } = masking;
   return rewrite(text, NAMED_VALUE, (match, replace) => {
     const [whole, name = ''] = match;
     const start = match.index + whole.length;
+    const quote = whole.includes('"') ? '"' : '';
+    const printed = isSecret(name, '') ? maskPrinted(text, start, { name, quote, masking }) : null;
+    if (printed !== null) {
+      replace(start, printed.end, printed.shown);
+      return;
+    }
     const quoted = readQuoted(text, start);
     if (quoted === null || holdsMark(quoted.value) || !isSecret(name, quoted.value)) return;
     replace(start, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);

@@ -18,6 +18,11 @@ export function rewrite(
   return done === 0 ? text : result + text.slice(done);
 }
 
+export function execAt(expression: RegExp, text: string, start: number): RegExpExecArray | null {
+  expression.lastIndex = start;
+  return expression.exec(text);
+}
+
 export interface Quoted {
   open: string;
   /** Between the quotes; the rest of the text if it was truncated before the closing quote. */

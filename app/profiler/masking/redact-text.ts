@@ -8,17 +8,15 @@
 import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { maskPhrases } from './redact-phrases.ts';
 import { holdsMark, isMark } from './redact-marks.ts';
-import { readQuoted, rewrite } from './redact-quoted.ts';
+import { maskPrinted } from './redact-printed.ts';
+import { execAt, readQuoted, rewrite } from './redact-quoted.ts';
 import { maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */
 const NAME_IN_TEXT =
-  /(?:"([^"\r\n]{1,200})"|\b([A-Za-z_][\w.-]{1,60})(\\{0,16}["'`])?\]?)(?:\s{0,20}(?:[:=]>?(?!:)|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
+  /(?:"([^"\r\n]{1,200})"|\b([A-Za-z_][\w.-]{1,60})(\\{0,16}["'`])?(?:\)?\])?)(?:\s{0,20}(?:[:=]>?(?!:)|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
 const NUMBER = /-?\d[\d.eE+-]*/y;
-const IN_CONTAINER = /\\{0,16}["'`]|-?\d[\d.eE+-]*|[{}[\]]/g;
-/** As Node.js prints a list of texts. */
-const LIST = /\[\s{0,20}\\{0,16}["'`]/y;
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
 /** A block of YAML: the lines below `token: |` that are indented. */
 const BLOCK = /[|>][+-]?\d?[+-]?[ \t]*\r?\n(?:[ \t]+[^\r\n]*(?:\r?\n|$)){1,200}/y;
@@ -116,11 +114,6 @@ function maskParts(text: string, { isSecret, hide }: TextMasking): string {
 const FILE_NAME = /\.(?:[cm]?[jt]sx?|ejs|html|json|vue|py|rb|php|go|java|sql)$/;
 const LINE_NUMBER = /^\d{1,7}(?::\d{1,7})?$/;
 
-function execAt(expression: RegExp, text: string, start: number): RegExpExecArray | null {
-  expression.lastIndex = start;
-  return expression.exec(text);
-}
-
 function matchAt(expression: RegExp, text: string, start: number): string {
   return execAt(expression, text, start)?.[0] ?? '';
 }
@@ -129,37 +122,6 @@ function isSecretAt(text: string, start: number, name: string, { isSecret }: Tex
   VALUE_START.lastIndex = start;
   const value = VALUE_START.exec(text)?.[1] ?? '';
   return isSecret(name, value) && !(FILE_NAME.test(name) && LINE_NUMBER.test(value));
-}
-
-function maskContainer(
-  text: string,
-  start: number,
-  { name, quote, masking: { hide, mark } }: { name: string; quote: string; masking: TextMasking },
-): { shown: string; end: number } {
-  let shown = '';
-  let done = start;
-  let open = 0;
-  IN_CONTAINER.lastIndex = start;
-  for (let match = IN_CONTAINER.exec(text); match !== null; match = IN_CONTAINER.exec(text)) {
-    const [token] = match;
-    const at = match.index;
-    if (token === '{' || token === '[') open++;
-    else if (token === '}' || token === ']') {
-      if (--open === 0) return { shown: shown + text.slice(done, at + 1), end: at + 1 };
-    } else if (/["'`]$/.test(token)) {
-      const quoted = readQuoted(text, at);
-      if (quoted === null) continue;
-      const { value, end } = quoted;
-      IN_CONTAINER.lastIndex = end;
-      if (value === '' || /^\s*:/.test(text.slice(end, end + 20))) continue;
-      shown += text.slice(done, at) + quoted.open + hide(name, value) + quoted.close;
-      done = end;
-    } else {
-      shown += text.slice(done, at) + quote + mark(token, 'number') + quote;
-      done = at + token.length;
-    }
-  }
-  return { shown: shown + text.slice(done), end: text.length };
 }
 
 /** `isCode`: in a source excerpt only a literal can be a secret; `token: string` is not one. */
@@ -191,14 +153,13 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
       replace(start + open.length, start + open.length + bracketed.length, mark(bracketed));
       return;
     }
-    const isJson = quote.endsWith('"');
-    if ((isJson && /[{[]/.test(text.charAt(start))) || matchAt(LIST, text, start) !== '') {
-      const { shown, end } = maskContainer(text, start, { name, quote, masking });
-      replace(start, end, shown);
+    const printed = maskPrinted(text, start, { name, quote, masking });
+    if (printed !== null) {
+      replace(start, printed.end, printed.shown);
       return;
     }
     const isLine = LINE_NAME.test(name);
-    const number = isJson ? matchAt(NUMBER, text, start) : '';
+    const number = quote.endsWith('"') ? matchAt(NUMBER, text, start) : '';
     const value = number === '' ? matchAt(isLine ? LINE_VALUE : VALUE_IN_TEXT, text, start) : number;
     if (text.charAt(start + value.length) === '(' && FUNCTION.test(value)) return;
     if (number !== '') replace(start, start + number.length, quote + mark(number, 'number') + quote);

@@ -123,7 +123,8 @@ export function createRedactor({
     read: (text, { marks }) => marks.read(truncateText(text, LONGEST_STRING)),
     maskKey(key, pass) {
       if (cleanKeys.has(key)) return key;
-      const masked = maskEverywhere(key, (plain) => maskWhole(plain, pass.marks.mark));
+      // A key may be a text: an address in a cache, or the JSON that was sent as a form.
+      const masked = maskEverywhere(key, (plain) => applyRules(plain, { ...pass, masked: [] }));
       if (masked !== key) return pass.marks.print(masked);
       cleanKeys.add(key);
       return key;
