@@ -4,11 +4,12 @@
  */
 import type { ServerResponse } from 'node:http';
 import { OutgoingMessage } from '../node-http.ts';
+import { groupBy } from '../profiler/group-by.ts';
 
 type Pair = [name: string, value: unknown];
 
 function indexIn(args: readonly unknown[]): number {
-  return typeof args[1] === 'string' ? 2 : 1;
+  return typeof args[1] === 'string' || (args[2] ?? null) !== null ? 2 : 1;
 }
 
 function pairsIn(args: readonly unknown[]): Pair[] {
@@ -27,6 +28,21 @@ function withPairs(args: readonly unknown[], pairs: readonly Pair[]): unknown[] 
   const given = args[index];
   const isFlat = Array.isArray(given) && !Array.isArray(given[0]);
   return args.with(index, isFlat ? pairs.flat() : Object.fromEntries(pairs));
+}
+
+/**
+ * The same headers, each name once. With a header set, as ours are, Node.js refuses a list of pairs, and sends one line for each name.
+ * Without one it sends them all.
+ */
+export function withEachNameOnce(args: unknown[]): unknown[] {
+  const given = args[indexIn(args)];
+  if (!Array.isArray(given) || (!Array.isArray(given[0]) && given.length % 2 === 1)) return args;
+  const byName = groupBy(pairsIn(args), ([name]) => name.toLowerCase());
+  const headers = [...byName.values()].map((pairs): Pair => {
+    const [first] = pairs;
+    return [first?.[0] ?? '', pairs.length === 1 ? first?.[1] : pairs.flatMap(([, value]) => value)];
+  });
+  return args.with(indexIn(args), Object.fromEntries(headers));
 }
 
 export function valueText(value: unknown): string {

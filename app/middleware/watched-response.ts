@@ -8,7 +8,7 @@ import type { Context, ContextTracker } from '../profiler/record/context.ts';
 import { createOpenList } from '../profiler/record/open-list.ts';
 import { rawHeader } from '../profiler/record/raw-headers.ts';
 import type { ExposeToken } from './expose-token.ts';
-import { changeHeader, valueText } from './head-arguments.ts';
+import { changeHeader, valueText, withEachNameOnce } from './head-arguments.ts';
 import { headerMethods, HeaderNotes, noticeHook } from './header-writes.ts';
 import {
   forgetResponse,
@@ -92,7 +92,8 @@ export function createResponseWatch(options: ResponseWatchOptions) {
 
   function passHead(known: Watched, res: Observed, original: Method, args: unknown[]): unknown {
     const { context, fact } = known;
-    let given = withOwnToken(known, res, args);
+    const isOursAlone = res.getHeaderNames().every((name) => name === TOKEN || name === LINK);
+    let given = withOwnToken(known, res, isOursAlone ? withEachNameOnce(args) : args);
     if (exposeToken !== undefined) given = exposeToken(res, given);
     if (serverTiming !== undefined) given = serverTiming(res, given, context);
     const result = Reflect.apply(original, res, given);

@@ -100,6 +100,40 @@ describe('an application that is watched', () => {
     expect(await text(sent)).to.match(/^HTTP\/1.1 200 OK\r\n[^]*by hand$/);
   });
 
+  it('sends each line of a list of headers, though no other header is set', async () => {
+    const lists: [string, unknown[]][] = [
+      ['flat', ['X-A', '1', 'Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'X-B', '3']],
+      ['pairs', [['X-A', '1'], ['Set-Cookie', ['a=1', 'b=2']], ['Set-Cookie', 'c=3']]],
+      ['odd', ['X-A', '1', 'X-B']],
+      ['proxied', [['x-debug-token', 'other'], ['Set-Cookie', 'a=1'], ['Set-Cookie', 'b=2']]],
+    ]; // prettier-ignore
+    const answersOf = async (isWatched: boolean): Promise<unknown[]> => {
+      const app = express().disable('x-powered-by');
+      const profiler = isWatched ? hindsight(app, { warn: () => undefined }) : undefined;
+      for (const [name, list] of lists)
+        app.get(`/${name}`, (_req, res) => void res.writeHead(200, undefined, list as string[]).end(name));
+      app.get('/set', (_req, res) => {
+        res.setHeader('x-set', '1');
+        res.writeHead(200, ['X-A', '1', 'X-B', '2']).end();
+      });
+      app.use((error: Error, _req: Request, res: express.Response, _next: express.NextFunction) => {
+        res.end(error.message);
+      });
+      const { server, origin } = await listen(app);
+      const answers: unknown[] = [];
+      for (const [name] of [...lists, ['set']]) {
+        const answer = await fetch(`${origin}/${name}`);
+        const headers = [...answer.headers].filter(([header]) => !/^x-debug-token|^date$/.test(header));
+        answers.push([name, headers, await answer.text()]);
+      }
+      await close(server, profiler);
+      return answers;
+    };
+    const plain = await answersOf(false);
+    expect(plain).to.have.nested.property('[1][1][3]').that.deep.equals(['set-cookie', 'b=2']);
+    expect(await answersOf(true)).to.deep.equal(plain);
+  });
+
   it('leaves a request that was derived from another one as it is until Express 4 has it', async () => {
     const sentences: string[] = [];
     const warn = (sentence: string): unknown => sentences.push(sentence);
