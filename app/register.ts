@@ -6,10 +6,13 @@
 import { printError } from './print.ts';
 import diagnostics from 'node:diagnostics_channel';
 import Module, { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type { Server } from 'node:http';
 import type * as profilerModule from './compose/auto-profiler.ts';
 import type { AutoProfiler, ExpressLibrary } from './compose/auto-profiler.ts';
 import { watchEarlyModules } from './observe/es-modules.ts';
+
+const NAMED = /(--import|--require|-r)([\s=]+)"?express-hindsight\/register"?(?=\s|$)/g;
 
 type Load = (request: string, ...rest: unknown[]) => unknown;
 
@@ -90,6 +93,22 @@ function sayWhyNot(): void {
   diagnostics.subscribe('tracing:net.server.listen:asyncEnd', listening);
 }
 
+/** By address: a child process may run in another folder, where Node.js would not find the package, and would not start. */
+function nameForChildren(): void {
+  const path = fileURLToPath(import.meta.url);
+  const named = (options: string, quote = (text: string) => text): string =>
+    options.replace(NAMED, (_, option: string, gap: string) => {
+      return option + gap + (option === '--import' ? import.meta.url : quote(path));
+    });
+  const { env, execArgv } = process;
+  if (env.NODE_OPTIONS !== undefined) env.NODE_OPTIONS = named(env.NODE_OPTIONS, JSON.stringify);
+  for (const [at, argument] of execArgv.entries()) {
+    const option = `${execArgv[at - 1] ?? ''} `;
+    execArgv[at] = named(option + argument).slice(option.length);
+  }
+}
+
+nameForChildren();
 if (isOn) {
   watchLoading();
   endEarlyModules = watchEarlyModules();

@@ -296,6 +296,30 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
       expect(stderr).to.match(/^hindsight: http:\/\/127\.0\.0\.1:\d+\/_profiler\/\n$/);
     });
 
+    for (const [options, args] of [
+      ['--import express-hindsight/register', []],
+      ['--conditions=a --import="express-hindsight/register"', []],
+      ['--require express-hindsight/register', []],
+      ['', ['--import', 'express-hindsight/register']],
+      ['', ['-r', 'express-hindsight/register']],
+      ['', ['--require=express-hindsight/register']],
+    ] as const)
+      it(`lets a child process start in another folder: ${options} ${args.join(' ')}`, async () => {
+        const text = `
+          const { fork, spawnSync } = require('node:child_process');
+          if (process.argv[2] === 'child') process.exit();
+          const spawned = spawnSync(process.execPath, [__filename, 'child'], { cwd: '/', encoding: 'utf8' });
+          fork(__filename, ['child'], { cwd: '/' }).on('exit', (code) => console.log(spawned.stderr, spawned.status, code));`;
+        await writeFile(join(folder, 'parent.cjs'), text);
+        const env = {
+          PATH: process.env.PATH,
+          NODE_OPTIONS: options,
+          PROFILER: args.length === 1 ? 'off' : '',
+        };
+        const { stdout } = await run(process.execPath, [...args, 'parent.cjs'], { cwd: folder, env });
+        expect(stdout.trim()).to.equal('0 0');
+      });
+
     it('loads nothing and says nothing in a process without Express', async () => {
       const { told, stderr } = await runPlain(
         'none.cjs',
