@@ -14,16 +14,7 @@ import { isOfWork, wasSeen } from './shared/errors.ts';
 import { isSuccess } from './shared/http.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
-import {
-  count,
-  duration,
-  excerpt,
-  failureOf,
-  requestText,
-  isPartial,
-  shareOf,
-  pathText,
-} from './shared/wording.ts';
+import { count, duration, excerpt, failureOf, requestText, isPartial, shareOf } from './shared/wording.ts';
 import { isPlainRead } from './time.ts';
 
 /** Fewer calls are a handful, not a loop. */
@@ -56,11 +47,10 @@ const manyCalls: Rule<Needs<'http_client'>> = {
       if (first === undefined || of.length < MANY || different < MANY) return [];
       const costMs = coveredMs(of);
       const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
-      const path = loops[first.caller ?? ''];
       const how = isSequential ? 'ran one after the other and took' : 'took';
-      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}${pathText(path)}`;
+      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
       const severity = isSequential ? 'bad' : 'warn';
-      const place = path?.[0] ?? first.caller;
+      const place = loops[first.caller ?? ''] ?? first.caller;
       return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place }];
     });
   },

@@ -7,20 +7,20 @@ import type { FixCode } from '../profiler/read/finding.ts';
 import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import { kindOf, labelOf, readsOf, sqlOf, tablesOf } from './shared/queries.ts';
 import { limitOf } from './shared/statement-reasons.ts';
-import { count, pathText, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 type Group = Database['groups'][number];
 
 function loopsOf(database: Database, kind: Group['kind'], wholeMs: number | null) {
   return database.groups.flatMap((group, at) => {
-    const { durationMs: costMs, path } = group;
+    const { durationMs: costMs } = group;
     if (group.kind !== kind) return [];
     const place = loopPlace(group);
     const how = place === null ? 'that differ only in values' : 'in a loop';
     const each = eachText(pick(database.queries, group.members));
     // Their sum is no time of the request.
     const parallel = each.startsWith('in parallel') ? `, ${each}` : '';
-    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}${pathText(path)}`;
+    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}`;
     return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
   });
 }

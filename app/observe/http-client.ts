@@ -11,7 +11,7 @@ import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader }
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/record/context.ts';
 import type { Repeating } from '../profiler/record/fact-list.ts';
-import { callPath } from './stacks/call-path.ts';
+import type { Called } from './stacks/caller.ts';
 import { CALL_ASKED } from './channels/http-clients.ts';
 import { AGENT_ASKED, publishAgent, publishDestroyed, REQUEST_DESTROYED } from './channels/node-http.ts';
 import { truncateText } from '../profiler/record/plain.ts';
@@ -20,11 +20,11 @@ import { rawHeader } from '../profiler/record/raw-headers.ts';
 import { type CallBody, createCallBodies } from './call-bodies.ts';
 import { countHolders } from './databases/connection-holders.ts';
 import { type ConnectionParts, createConnectionTimes } from './databases/connection-times.ts';
-import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
+import { createCallRecorder, NOWHERE, type RecordedCall } from './observe-calls.ts';
 import type { ConnectionHolder } from './databases/query-fact.ts';
 import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
 
-export interface CallFact {
+export interface CallFact extends Called {
   method: string;
   url: string;
   /** `fetch` (undici), `http` (node:http, node:https) or `http2` (node:http2, and so gRPC). */
@@ -44,9 +44,6 @@ export interface CallFact {
   responseBody?: CallBody;
   error: string | null;
   link: string | null;
-  caller: string | null;
-  /** The lines of own code that led to `caller`, the nearest first; absent unless that line calls again and again. */
-  path?: readonly string[] | undefined;
 }
 
 declare module '../profiler/record/facts.ts' {
@@ -137,13 +134,13 @@ function destroyedHere(): DOMException {
   return new DOMException('the request was destroyed', 'AbortError');
 }
 
-function callerOfRedirect(context: Context, url: string): string | null {
+function calledByRedirect(context: Context, url: string): Called | null {
   const before = context.last('call');
   if (before === undefined || before.status === null || before.status < 300 || before.status > 399)
     return null;
   const location = rawHeader(before.responseHeaders, 'location') ?? '';
   return URL.canParse(location, before.url) && new URL(location, before.url).href === url
-    ? before.caller
+    ? { caller: before.caller, path: before.path }
     : null;
 }
 
@@ -161,24 +158,24 @@ export function observeHttpClient({
     repeating: REPEATED,
   });
   const undo: (() => void)[] = [];
-  const callers = new WeakMap<object, Pick<CallFact, 'caller' | 'path'>>();
+  const callers = new WeakMap<object, Called>();
   /** Of each context: method and address -> who asked a client that makes its request in a later turn. */
-  const asked = new WeakMap<Context, Map<string, string>>();
+  const asked = new WeakMap<Context, Map<string, Called>>();
   const times = createConnectionTimes();
 
   function noteAsked(method: string, url: string): void {
     const context = tracker.observed();
     if (context === undefined) return;
-    const caller = findCaller?.({ isOwn: true }) ?? null;
+    const called = findCaller?.called({ isOwn: true }) ?? null;
     const key = askedKey(method, url);
-    if (caller === null || key === null) return;
-    const calls = asked.get(context) ?? new Map<string, string>();
+    if (called === null || key === null) return;
+    const calls = asked.get(context) ?? new Map<string, Called>();
     asked.set(context, calls);
-    if (calls.size < MOST_ASKED) calls.set(key, caller);
+    if (calls.size < MOST_ASKED) calls.set(key, called);
   }
 
-  function callerOf(request: ClientRequest): string | null {
-    const own = findCaller?.({ isOwn: true }) ?? null;
+  function calledBy(request: ClientRequest): Called | null {
+    const own = findCaller?.called({ isOwn: true }) ?? null;
     if (own !== null) return own;
     const context = tracker.observed();
     const calls = context === undefined ? undefined : asked.get(context);
@@ -186,11 +183,7 @@ export function observeHttpClient({
     const url = `${protocol}//${text(request.getHeader('host') ?? host)}${path}`;
     // The query may have been added later.
     const earlier = [url, url.replace(/\?.*/s, '')].map((one) => calls?.get(askedKey(method, one) ?? ''));
-    return earlier[0] ?? earlier[1] ?? findCaller?.({ skip: 'undici' }) ?? null;
-  }
-
-  function calledFrom(caller: string | null): Pick<CallFact, 'caller' | 'path'> {
-    return { caller, path: callPath(tracker.observed(), caller, { findCaller }) };
+    return earlier[0] ?? earlier[1] ?? findCaller?.called({ skip: 'undici' }) ?? null;
   }
 
   function tellConnection(request: ClientRequest, socket: Socket, { fact }: RecordedCall<'call'>): void {
@@ -210,16 +203,19 @@ export function observeHttpClient({
     call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
   ): RecordedCall<'call'> | undefined {
     if (isOfExporter(call.requestHeaders)) return undefined;
-    calls.begin(key, (find, context) => ({
-      ...call,
-      status: null,
-      headersMs: null,
-      connection: null,
-      responseHeaders: [],
-      error: null,
-      link: null,
-      ...(callers.get(key) ?? calledFrom(find() ?? callerOfRedirect(context, call.url))),
-    }));
+    calls.begin(key, (find, context) => {
+      const by = callers.get(key) ?? find();
+      return {
+        ...call,
+        status: null,
+        headersMs: null,
+        connection: null,
+        responseHeaders: [],
+        error: null,
+        link: null,
+        ...(by.caller === null ? (calledByRedirect(context, call.url) ?? by) : by),
+      };
+    });
     return calls.running(key);
   }
 
@@ -361,7 +357,7 @@ export function observeHttpClient({
   // Still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
   for (const name of ['http.client.request.created', AGENT_ASKED])
     on(name, ({ request }: { request: ClientRequest }) => {
-      if (tracker.current() !== undefined) callers.set(request, calledFrom(callerOf(request)));
+      if (tracker.current() !== undefined) callers.set(request, calledBy(request) ?? NOWHERE);
       noteQueued(request);
       const context = bodyBytes > 0 ? tracker.observed() : undefined;
       if (context !== undefined) bodies.tapRequest(context, request);

@@ -14,10 +14,11 @@ import {
 } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
+import type { Called } from './stacks/caller.ts';
 import { closing, subscribeTo, subscribeToCalls, type WorkParts } from './subscribe.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
-export interface JobFact {
+export interface JobFact extends Called {
   queue: string;
   name: string;
   id: string | null;
@@ -31,7 +32,6 @@ export interface JobFact {
   startMs: number;
   durationMs: number | null;
   error: string | null;
-  caller: string | null;
 }
 
 export interface JobRunFact {
@@ -98,7 +98,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
   }
 
   function add(message: JobsAdded): void {
-    let caller: string | null = null;
+    let called: Called | null = null;
     const keys = message.jobs.map(({ name, data, opts }) => {
       const key = { doneIn: done.get(`${message.key}:${textOf(opts?.jobId)}`) };
       calls.begin(key, (find) => ({
@@ -108,7 +108,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
         data: toPlain(data, DATA),
         delayMs: numberOf(opts?.delay),
         error: null,
-        caller: (caller ??= find()),
+        ...(called ??= find()),
       }));
       return key;
     });

@@ -2,6 +2,7 @@
 import { truncateText } from '../profiler/record/plain.ts';
 import { mailChannel, type MailMessage } from './channels/nodemailer.ts';
 import { observeCalls } from './observe-calls.ts';
+import type { Called } from './stacks/caller.ts';
 import type { ObserverParts } from './subscribe.ts';
 
 export interface MailAttachment {
@@ -10,7 +11,7 @@ export interface MailAttachment {
   bytes: number | null;
 }
 
-export interface MailFact {
+export interface MailFact extends Called {
   from: string;
   to: string[];
   cc: string[];
@@ -26,7 +27,6 @@ export interface MailFact {
   response: string | null;
   rejected: string[];
   error: string | null;
-  caller: string | null;
 }
 
 declare module '../profiler/record/facts.ts' {
@@ -87,7 +87,7 @@ function attachmentsOf(value: unknown): MailAttachment[] {
   });
 }
 
-function described({ defaults, data: given, transport }: MailMessage, findCaller: () => string | null) {
+function described({ defaults, data: given, transport }: MailMessage, findCalled: () => Called) {
   const data = { ...fieldsOf(defaults), ...fieldsOf(given) };
   return {
     from: addressesOf(data.from).join(', '),
@@ -103,7 +103,7 @@ function described({ defaults, data: given, transport }: MailMessage, findCaller
     response: null,
     rejected: [],
     error: null,
-    caller: findCaller(),
+    ...findCalled(),
   };
 }
 

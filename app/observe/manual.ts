@@ -5,16 +5,16 @@ import type { FactName, Facts } from '../profiler/record/facts.ts';
 import { truncateText } from '../profiler/record/plain.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
+import type { Called } from './stacks/caller.ts';
 import type { WorkParts } from './subscribe.ts';
 
-export interface SpanFact {
+export interface SpanFact extends Called {
   name: string;
   startMs: number;
   durationMs: number | null;
   /** Index of the span around it; null if there is none. */
   inside: number | null;
   error: string | null;
-  caller: string | null;
   /** Of a pipe of NestJS: names of what it was given that its result does not have, and the class that it was to be. */
   removed?: { names: string[]; as: string };
 }
@@ -58,7 +58,7 @@ export function createManual({ tracker, recorder, summaryReason, findCaller }: W
       name: truncateText(name, NAME_LENGTH),
       inside: around?.context === context ? around.index : null,
       error: null,
-      caller: find(),
+      ...find(),
     }));
     const context = calls.running(key)?.context;
     if (context === undefined) return work();

@@ -5,6 +5,7 @@ import type { Repeating } from '../profiler/record/fact-list.ts';
 import type { FactName, Facts } from '../profiler/record/facts.ts';
 import { failureText } from '../profiler/record/thrown-value.ts';
 import type { Traced } from './channels/trace.ts';
+import type { Called } from './stacks/caller.ts';
 import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
 
 interface CallTimes {
@@ -28,14 +29,13 @@ export interface CallRecorderOptions<N extends CallName> extends ObserverParts {
 }
 
 export interface CallRecorder<N extends CallName> {
-  begin(
-    key: object,
-    describe: (findCaller: () => string | null, context: Context) => Described<N> | null,
-  ): void;
+  begin(key: object, describe: (called: () => Called, context: Context) => Described<N> | null): void;
   running(key: object): RecordedCall<N> | undefined;
   /** Only the first end of a call counts; `outcome` adds what it brought. */
   end(key: object, error?: unknown, outcome?: (fact: Facts[N], context: Context) => void): void;
 }
+
+export const NOWHERE: Called = { caller: null };
 
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return 20 + value.length;
@@ -53,7 +53,7 @@ export function createCallRecorder<N extends CallName>({
   repeating,
 }: CallRecorderOptions<N>): CallRecorder<N> {
   const recorded = new WeakMap<object, RecordedCall<N>>();
-  const caller = (): string | null => findCaller?.({ skip: library }) ?? null;
+  const called = (): Called => findCaller?.called({ skip: library }) ?? NOWHERE;
 
   return {
     begin(key, describe) {
@@ -61,7 +61,7 @@ export function createCallRecorder<N extends CallName>({
       if (context === undefined) return;
       if (repeating === undefined && context.isFull(name)) return;
       const startMs = context.elapsedMs();
-      const described = describe(caller, context);
+      const described = describe(called, context);
       if (described === null) return;
       const fact = { ...described, startMs, durationMs: null } as Facts[N];
       context.add(name, fact, bytesOf(fact), repeating);
@@ -84,7 +84,7 @@ export function createCallRecorder<N extends CallName>({
 
 export interface ObservedCalls<M extends Traced, N extends CallName> extends CallRecorderOptions<N> {
   channel: TracingChannel;
-  describe(message: M, findCaller: () => string | null, context: Context): Described<N> | null;
+  describe(message: M, called: () => Called, context: Context): Described<N> | null;
   outcome?(fact: Facts[N], message: M, context: Context): void;
 }
 
@@ -97,7 +97,7 @@ export function observeCalls<M extends Traced, N extends CallName>({
   const calls = createCallRecorder(options);
   return subscribeToCalls<M>(channel, {
     start(message) {
-      calls.begin(message, (caller, context) => describe(message, caller, context));
+      calls.begin(message, (called, context) => describe(message, called, context));
     },
     asyncStart(message) {
       calls.end(message, message.error, (fact, context) => outcome?.(fact, message, context));

@@ -6,9 +6,10 @@ import { commandSecrets } from '../profiler/masking/redact-commands.ts';
 import { truncateText } from '../profiler/record/plain.ts';
 import { type RanSync, syncProcessChannel } from './channels/child-process.ts';
 import { createCallRecorder } from './observe-calls.ts';
+import type { Called } from './stacks/caller.ts';
 import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
-export interface ProcessFact {
+export interface ProcessFact extends Called {
   command: string;
   args: { name: string | null; value: string }[];
   /** The event loop waited for it. */
@@ -18,7 +19,6 @@ export interface ProcessFact {
   exitCode: number | null;
   signal: string | null;
   error: string | null;
-  caller: string | null;
 }
 
 declare module '../profiler/record/facts.ts' {
@@ -78,13 +78,13 @@ export function observeProcesses(parts: ObserverParts): { close(): void } {
   const calls = createCallRecorder({ ...parts, fact: 'process' });
 
   function begin(key: object, isSync: boolean, { command, args }: RanSync): void {
-    calls.begin(key, (findCaller) => ({
+    calls.begin(key, (findCalled) => ({
       ...commandOf(command, Array.isArray(args) ? args : []),
       isSync,
       exitCode: null,
       signal: null,
       error: null,
-      caller: findCaller(),
+      ...findCalled(),
     }));
   }
 

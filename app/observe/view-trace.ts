@@ -8,8 +8,9 @@ import type { Repeating } from '../profiler/record/fact-list.ts';
 import type { Json } from '../profiler/json.ts';
 import { type PlainLimits, toPlain } from '../profiler/record/plain.ts';
 import { describeError } from '../profiler/record/thrown-value.ts';
+import type { Called } from './stacks/caller.ts';
 
-export interface ViewFact {
+export interface ViewFact extends Called {
   name: string;
   file: string | null;
   startMs: number;
@@ -17,7 +18,6 @@ export interface ViewFact {
   depth: number;
   parent: number | null;
   locals: Json;
-  caller: string | null;
   error: string | null;
   /** The application's default engine, for what the handler rendered. */
   engine?: string;
@@ -65,11 +65,10 @@ function localsOf(data: unknown): Json {
   return toPlain(own, LOCALS);
 }
 
-interface BegunView {
+interface BegunView extends Called {
   name: string;
   file: string | null;
   data: unknown;
-  caller: string | null;
   isPart?: true;
 }
 
@@ -88,7 +87,7 @@ export function createViewTrace() {
     return innermost.get(context) ?? unendedPage(context);
   }
 
-  function add(context: Context, { name, file, data, caller, isPart }: BegunView): Frame {
+  function add(context: Context, { name, file, data, isPart, caller, path }: BegunView): Frame {
     const above = isPart === true ? running(context) : (innermost.get(context) ?? null);
     const fact: ViewFact = {
       name,
@@ -100,6 +99,7 @@ export function createViewTrace() {
       // A partial receives the same locals again; only the page's are recorded. Those of an error page are its request's profile.
       locals: above === null && context.kind !== 'error_page' ? localsOf(data) : {},
       caller,
+      ...(path === undefined ? {} : { path }),
       error: null,
     };
     const index = context.all('view').length;

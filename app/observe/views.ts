@@ -58,8 +58,8 @@ export function observeViews({ tracker, findCaller, root }: ObserverParts & { ro
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
-      const caller = findCaller?.({ skip: 'express' }) ?? null;
-      const frame = open(context, { name: args[0], file: null, data: args[1], caller });
+      const called = findCaller?.called({ skip: 'express' }) ?? { caller: null };
+      const frame = open(context, { name: args[0], file: null, data: args[1], ...called });
       if (frame === null) return Reflect.apply(original, this, args);
       const engine = app.settings?.['view engine'];
       if (typeof engine === 'string') frame.fact.engine = engine.slice(0, 40);

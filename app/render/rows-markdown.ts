@@ -2,6 +2,7 @@
 import type { Figure, Presentation, Row, Section } from '../profiler/read/rows.ts';
 import { blocks, type Column, fence, heading, prose, table } from '../view-helpers/markdown.ts';
 import { count } from '../view-helpers/numbers.ts';
+import { pathText, shownCallers } from '../view-helpers/call-path.ts';
 import { amountText, FORMATS, valueText } from '../view-helpers/amount.ts';
 
 const INDENT = '· ';
@@ -33,6 +34,7 @@ function labelOf(row: Row): string | undefined {
 }
 
 function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] {
+  const callers = shownCallers(rows);
   const fields = new Map(
     rows.flatMap(({ fields = [] }) => fields.map((field) => [field.label, field.unit] as const)),
   );
@@ -54,7 +56,7 @@ function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] 
       plain: fieldUnit !== undefined,
     })),
     { title: columns.note ?? 'Note', value: ({ note }) => note, plain: true },
-    { title: columns.place ?? 'Place', value: ({ place }) => place },
+    { title: columns.place ?? 'Place', value: (row) => pathText(row.place, callers[rows.indexOf(row)]) },
   ];
 }
 

@@ -127,21 +127,27 @@ export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => strin
     return links;
   }
 
+  function linkTo(place: string | null | undefined, name?: string): SafeHtml {
+    if (typeof place !== 'string' || place.length > LONGEST_PLACE) return placeText(place);
+    const { text, editor: link, source } = linksOf(place);
+    const shown = name === undefined ? text : textHelpers.foreign(name);
+    const token = tokenOf();
+    if (token !== null && source !== null) {
+      const opens = link === null ? '' : markup` data-editor="${link}"`;
+      return markup`<a class="at mono any" href="${urls.source(token, source)}" data-source${opens} title="Show the source">${shown}</a>`;
+    }
+    return link === null
+      ? placeText(place)
+      : markup`<a class="at mono any" href="${link}" title="Open in the editor">${shown}</a>`;
+  }
+
   return {
     editorUrl,
     editorBy: editor === undefined ? null : (editor.by ?? 'PROFILER_EDITOR'),
-    /** `src/orders/order-view.ts:41`, with a link to its source, or else to the editor; empty if the place is unknown. */
-    place(place: string | null | undefined): SafeHtml {
-      if (typeof place !== 'string' || place.length > LONGEST_PLACE) return placeText(place);
-      const { text, editor: link, source } = linksOf(place);
-      const token = tokenOf();
-      if (token !== null && source !== null) {
-        const opens = link === null ? '' : markup` data-editor="${link}"`;
-        return markup`<a class="at mono any" href="${urls.source(token, source)}" data-source${opens} title="Show the source">${text}</a>`;
-      }
-      return link === null
-        ? placeText(place)
-        : markup`<a class="at mono any" href="${link}" title="Open in the editor">${text}</a>`;
+    /** `src/orders/order-view.ts:41`, with a link to its source, or else to the editor; empty if the place is unknown. Of callers, the file’s name only. */
+    place(place: string | null | undefined, callers: readonly string[] = []): SafeHtml {
+      const before = callers.map((caller) => markup`${linkTo(caller, caller.replace(/^.*\//, ''))} → `);
+      return markup`${before}${linkTo(place)}`;
     },
     placeEditor: (place: string) => editorUrl(parsePlace(place)),
   } as const;

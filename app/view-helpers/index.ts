@@ -3,6 +3,7 @@
  * or SafeHtml, change no argument and accept null. docs/internals/templates.md lists them with their parameters.
  */
 import { amountHelpers } from './amount.ts';
+import { shownCallers } from './call-path.ts';
 import { codeHelpers } from './code.ts';
 import { createEditorHelpers, type EditorOptions } from './editor.ts';
 import { frameHelpers } from './frames.ts';
@@ -42,6 +43,7 @@ export function createViewHelpers({ assetUrl, editor, tokenOf }: ViewHelperOptio
     ...editors,
     ...createMarkHelpers(assetUrl),
     barsOf,
+    callers: shownCallers,
     ticks: ticksOf,
     tree,
     asset: assetUrl,

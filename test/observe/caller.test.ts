@@ -22,6 +22,40 @@ describe('the caller in own code', () => {
     expect(second).to.not.equal(first);
   });
 
+  it('has the lines that led there, also those that await, from the same stack', async () => {
+    const load = async () => {
+      await Promise.resolve();
+      return find.called({ isOwn: true });
+    };
+    const list = async () => {
+      const loaded = await load();
+      return loaded;
+    };
+    const found = await list();
+    const lines = [found?.caller ?? '', ...(found?.path ?? [])];
+    for (const line of lines) expect(line).to.match(HERE);
+    const [first = 0, ...others] = lines.map((line) => Number(line.split(':')[1]));
+    expect(others.map((line) => line - first)).to.deep.equal([3, 6]);
+  });
+
+  it('has the nearest lines that led there, and the first one, without those of libraries or of code before a layer', () => {
+    const stackOf = (names: readonly string[]): string =>
+      ['Error', ...names.map((name, at) => `    at run (${process.cwd()}/${name}:${at + 1}:1)`)].join('\n');
+    const own = Array.from({ length: 9 }, (_of, at) => `src/${at}.ts`);
+    const found = find.called({
+      stack: stackOf([own[0] ?? '', 'node_modules/pg/index.js', ...own.slice(1)]),
+    });
+    expect(found).to.deep.equal({
+      caller: 'src/0.ts:1',
+      path: ['src/1.ts:3', 'src/2.ts:4', 'src/3.ts:5', 'src/4.ts:6', 'src/8.ts:10'],
+    });
+    const layer = `    at hindsightLayer (${process.cwd()}/app/observe/layers/layers.ts:9:1)`;
+    const [head = '', ...rest] = stackOf(own.slice(0, 3)).split('\n');
+    expect(
+      find.called({ stack: [head, ...rest.slice(0, 2), layer, ...rest.slice(2)].join('\n') })?.path,
+    ).to.deep.equal(['src/1.ts:2']);
+  });
+
   it('is found behind many frames of libraries', () => {
     const express = libraryCode('/app/node_modules/express/lib/response.js');
     const many = Array.from({ length: 30 }).reduce<() => string | null>(

@@ -136,7 +136,9 @@ describe('console as it is observed', () => {
 
   it('keeps the first and the last lines of a flood, and its errors', () => {
     const { console: target } = createConsole();
-    const observation = observeConsole({ tracker, console: target, findCaller: () => 'src/loop.ts:3' });
+    const at = { caller: 'src/loop.ts:3' };
+    const findCaller = Object.assign(() => at.caller, { called: () => at, later: () => () => at });
+    const observation = observeConsole({ tracker, console: target, findCaller });
     const context = newContext();
     tracker.run(context, () => {
       for (let line = 0; line < 20_000; line++)

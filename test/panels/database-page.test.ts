@@ -174,7 +174,7 @@ describe('the page of the database panel', () => {
     expect(show(profile).$('.queries > li > details').attr('open')).to.equal(undefined);
   });
 
-  it('names the lines between loop and statement below the row of the loop, not in its column of results', () => {
+  it('names the loop, and the lines from it to the statement where that is opened', () => {
     const loop = { from: 42, lines: ['for (const item of items) await load(item);'] };
     const looped = createDatabasePanel({
       excerptAt: () => null,
@@ -192,7 +192,12 @@ describe('the page of the database panel', () => {
     const row = cheerio.load(html)('.queries > li').first();
     expect(row.find('summary.q > .caller').first().text()).to.equal('src/orders/list.ts:42');
     expect(row.find('summary.q > .rows').first().text()).to.equal('');
-    expect(row.find('> details > .body .kv').text()).to.match(/Through\s*src\/store\.ts:3/);
+    const opened = panelHtml(fixture.services.renderPage, looped, {
+      profile,
+      query: { open: 'q2' },
+      amendments: {},
+    });
+    expect(cheerio.load(opened)('#q2').text()).to.contain('Called from list.ts:42 → src/store.ts:3');
   });
 
   it('asks for no source where nothing is wrong', () => {

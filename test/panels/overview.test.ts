@@ -443,10 +443,29 @@ describe('the overview panel', () => {
       const text = await (await fetch(`${server.address}/_profiler/${token}${end}`)).text();
       expect(text, end).to.match(/## Stands out\n[^#]*bound as 30[^#]*No finding\./);
     }
-    const short = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
-    expect(short).to.match(
-      /No finding\.\s+The last write \(query 1\):\s+```sql\nupdate devices\nset brightness/,
+  });
+
+  it('has the whole text of the last write if there is no finding and its step is cut', async () => {
+    const shortOf = async (names: readonly string[]): Promise<string> => {
+      const sets = names.map((name) => `${name} = now()`).join(', ');
+      const sql = `update devices set ${sets} where id = $1`;
+      const { token } = await fixture.profileOf({
+        method: 'PATCH',
+        url: '/devices/7',
+        more: (context) => {
+          lasting(context, 9);
+          context.add('query', query({ sql, bindings: [7], startMs: 2, durationMs: 1, waitMs: 0 }));
+        },
+      });
+      return (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
+    };
+    const columns = Array.from({ length: 20 }, (_of, at) => `measured_${at}`);
+    expect(await shortOf(columns)).to.match(
+      /No finding\.[^#]*The last write \(query 1\):\s+```sql\nupdate devices\nset measured_0/,
     );
+    expect(await shortOf(columns.slice(0, 2)))
+      .to.contain('No finding.')
+      .and.not.contain('```sql');
   });
 
   it('says what became of the work that it started, also if that failed later', async () => {

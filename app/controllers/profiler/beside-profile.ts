@@ -22,8 +22,9 @@ const RECENT = 100;
 const MOST_EXPLAINED = 4;
 const MOST_EVIDENCE = 2;
 const LONGEST_EVIDENCE = 1500;
-const LINES_BEFORE = 3;
-const LINES_AFTER = 2;
+/** Around the place of a finding, and around the line that called it. */
+const LINES = { before: 3, after: 2 };
+const CALLER_LINES = { before: 1, after: 1 };
 
 export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercentiles | null {
   return percentiles === null || percentiles.count < FEWEST_TIMES ? null : percentiles;
@@ -44,21 +45,40 @@ function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): Explained
   return evidence;
 }
 
-/** The lines around it, unless the file was changed since. */
+type Placed = Pick<Finding, 'place' | 'path'>;
+type SourceFrom = Pick<Profile, 'startedAt'> & Pick<PageServices, 'sourceAt'>;
+
+/** The lines around a place, unless the file was changed since. */
 function sourceOf(
-  { place = '' }: Finding,
-  { startedAt }: Profile,
-  sourceAt: PageServices['sourceAt'],
+  place: string,
+  { startedAt, sourceAt }: SourceFrom,
+  { before, after } = LINES,
 ): ExplainedFinding['evidence'] {
   const source = sourceAt(place);
   if (source === null || (source.changedAt ?? 0) > startedAt) return [];
   const line = Number(/\d+$/.exec(place)?.[0]);
-  const from = Math.max(source.excerpt.from, line - LINES_BEFORE);
+  const from = Math.max(source.excerpt.from, line - before);
   const lines = source.excerpt.lines.slice(
     from - source.excerpt.from,
-    line + LINES_AFTER - source.excerpt.from + 1,
+    line + after - source.excerpt.from + 1,
   );
   return [{ label: place, block: { text: excerptText({ from, lines }, line), language: 'ts' } }];
+}
+
+/** Of the line that called it, where the reason often is; none if it is in the lines around the place itself. */
+function sourceAbove(
+  { place = '', path: [caller = ''] = [] }: Placed,
+  from: SourceFrom,
+): ExplainedFinding['evidence'] {
+  const [[file, line], [callerFile, callerLine]] = [place.split(/:(?=\d+$)/), caller.split(/:(?=\d+$)/)];
+  const below = Number(callerLine) - Number(line);
+  const isIn = file === callerFile && below >= -LINES.before && below <= LINES.after;
+  return isIn ? [] : sourceOf(caller, from, CALLER_LINES);
+}
+
+/** Of work that no finding is about. */
+export function sourcesOf(placed: Placed, from: SourceFrom): ExplainedFinding['evidence'] {
+  return [...sourceAbove(placed, from), ...sourceOf(placed.place ?? '', from)];
 }
 
 function explain(
@@ -168,7 +188,9 @@ export async function readBeside(
   function evidence(finding: Finding): ExplainedFinding['evidence'] {
     const recorded = evidenceOf(finding, rowsOf(finding.panel));
     const hasSource = recorded.some(({ block }) => block.language === 'ts');
-    return hasSource ? recorded : [...recorded, ...sourceOf(finding, profile, sourceAt)];
+    const from = { startedAt: profile.startedAt, sourceAt };
+    const own = hasSource ? [] : sourceOf(finding.place ?? '', from);
+    return [...sourceAbove(finding, from), ...recorded, ...own];
   }
 
   async function readUsual(): Promise<BesideProfile['usual']> {

@@ -5,6 +5,7 @@ import type { FixCode } from '../../profiler/read/finding.ts';
 import type { Panel, PanelPage, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
+import { pathText, shownCallers } from '../../view-helpers/call-path.ts';
 import { blocks, code, fence, heading, pairs, prose } from '../../view-helpers/markdown.ts';
 import { presentNamed, presentPanel } from '../../render/present-panel.ts';
 import type { Section } from '../../profiler/read/rows.ts';
@@ -52,8 +53,9 @@ function headOf(profile: Profile): string {
 function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   const findings = [...shown, ...folded];
   if (findings.length === 0) return '';
-  const items = findings.map(({ label, severity, sentence, place, history }) => {
-    const at = place === undefined ? '' : ` (${code(place)})`;
+  const items = findings.map(({ label, severity, sentence, place, path, history }) => {
+    const from = pathText(place, shownCallers([{ path }])[0]);
+    const at = from === null ? '' : ` (${code(from)})`;
     return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}${history === undefined ? '' : `. ${prose(historyText(label, history))}`}`;
   });
   const texts = rules.map(({ labels, why, fix }) => `- ${prose(labels.join(', '))}: ${why} ${fix}`.trim());

@@ -13,13 +13,14 @@ import { hasTail, type RoutePercentiles } from '../../profiler/store/route-summa
 import { presentNamed } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyText } from '../../view-helpers/history.ts';
+import { pathText, shownCallers } from '../../view-helpers/call-path.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
 import { count, durationText, timestampText } from '../../view-helpers/numbers.ts';
 import { SLOW_MS } from '../../profiler/read/time-ledger.ts';
 import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
-import { readBeside } from './beside-profile.ts';
+import { readBeside, sourcesOf } from './beside-profile.ts';
 import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
@@ -38,6 +39,7 @@ interface ShortMarkdownOptions extends ShownProfile {
   beside: BesideProfile;
   routeTimes: RoutePercentiles | null;
   link: string | null;
+  sourcesAt: (row: Row) => string[];
   longest?: number;
 }
 
@@ -76,16 +78,20 @@ function blocksNamed(rows: readonly Row[], names: ReadonlySet<unknown>): string[
     .flatMap(({ block }) => (block === undefined ? [] : blockText(block)));
 }
 
-function evidenceOf(
-  { anchor, place }: Pick<Finding, 'anchor' | 'place'>,
-  { sections }: Presentation,
-): string {
+/** Its step shows it whole. */
+function isShort({ line }: Row): boolean {
+  return line?.().every(([, text]) => !text.includes('…')) === true;
+}
+
+function evidenceOf({ anchor }: Pick<Finding, 'anchor'>, { sections }: Presentation): string {
   const rows = sections.flatMap(({ rows }) => rows);
   const named = rows.find(({ id }) => anchor !== undefined && id === anchor);
   const members = rows.filter(({ within }) => anchor !== undefined && within === anchor).slice(0, SAMPLES);
-  const samples = members.length > 0 ? members : named === undefined ? [] : [named];
+  const samples = (members.length > 0 ? members : named === undefined ? [] : [named]).filter(
+    (row) => !isShort(row),
+  );
   const fields = samples.flatMap((row) => row.fields ?? []);
-  const names = new Set<unknown>([place, ...fields.map(({ value }) => value)]);
+  const names = new Set<unknown>(fields.map(({ value }) => value));
   const values = fields.filter(({ label, value }) => label === 'Bindings' && value !== null);
   return blocks([
     ...new Set(blocksNamed(rows, names)),
@@ -96,10 +102,10 @@ function evidenceOf(
   ]);
 }
 
-/** The lines around the place of each finding, where its panel has none; `beside` has read them. */
-function sourceText(beside: BesideProfile | undefined, index: number): string {
-  const [first] = (beside?.findings[index]?.evidence ?? []).filter(({ block }) => block.language === 'ts');
-  return first === undefined ? '' : blockText(first.block);
+/** The lines around the place of each finding, and around the line that called it. */
+function sourceTexts(beside: BesideProfile | undefined, index: number): string[] {
+  const evidence = beside?.findings[index]?.evidence ?? [];
+  return evidence.flatMap(({ block }) => (block.language === 'ts' ? [blockText(block)] : []));
 }
 
 export function findingParts({
@@ -111,20 +117,20 @@ export function findingParts({
 }: ShownProfile & { beside?: BesideProfile }): string[] {
   const seen = new Set<string>();
   return [...findings.shown, ...findings.folded].map((finding, index) => {
-    const { label, severity, sentence, place, panel, code: fixCode, history } = finding;
+    const { label, severity, sentence, panel, code: fixCode, history } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
     const evidence = evidenceOf(finding, presentNamed(panels, panel, { profile, amendments }));
     const isNew = evidence !== '' && !seen.has(evidence);
     seen.add(evidence);
-    const source = sourceText(beside, index);
-    const isSource = source !== '' && !evidence.includes(source) && !seen.has(source);
-    seen.add(source);
+    const sources = sourceTexts(beside, index).filter((source) => !seen.has(source));
+    for (const source of sources) seen.add(source);
+    const place = pathText(finding.place, shownCallers([finding])[0]);
     return blocks([
-      `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
+      `**${prose(label)}** (${severity}): ${prose(sentence)}${place === null ? '' : `, at ${code(place)}`}.`,
       history === undefined ? '' : prose(historyText(label, history)),
       texts === undefined ? '' : `How to fix it: ${finding.fix ?? texts.fix}`,
       fixCode === undefined ? '' : codeMarkdown(fixCode),
-      isSource ? source : '',
+      ...sources,
       isNew ? evidence : '',
     ]);
   });
@@ -159,16 +165,20 @@ const lastRows = (most: number) => (section: Section) => ({
   left: (section.left ?? 0) + Math.max(0, section.rows.length - most),
 });
 
-function nothingFound({ profile, panels, amendments, beside }: ShortMarkdownOptions): string {
+function nothingFound(options: ShortMarkdownOptions): string {
+  const { profile, panels, amendments, beside, sourcesAt } = options;
   const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
+  const [sent = {}] = sections.find(({ id }) => id === 'sent')?.rows ?? [];
+  const source = blocks(sourcesAt(sent));
+  const statement = lastStatement(options);
   return blocks([
     sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.',
-    lastStatement({ profile, panels, amendments }),
+    statement !== '' || source === '' ? statement : blocks(['Where it was sent:', source]),
   ]);
 }
 
-/** The steps cut a long statement: the last write, else the last read, is worth its whole text. */
-function lastStatement({ profile, panels, amendments }: Omit<ShownProfile, 'findings'>): string {
+/** The last write, else the last read: its lines, and the whole text of a statement that the steps cut. */
+function lastStatement({ profile, panels, amendments, sourcesAt }: ShortMarkdownOptions): string {
   const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
   const texts = queries.map(({ statement }) => statements[statement]?.sql ?? '');
   const isWork = (sql: string): boolean => sql !== '' && !isControl(sql);
@@ -176,10 +186,11 @@ function lastStatement({ profile, panels, amendments }: Omit<ShownProfile, 'find
   const index = write === -1 ? texts.findLastIndex(isWork) : write;
   if (index === -1) return '';
   const shown = presentNamed(panels, 'database', { profile, amendments });
-  return blocks([
-    `The last ${write === -1 ? 'read' : 'write'} (query ${index + 1}):`,
-    evidenceOf({ anchor: `q${index + 1}` }, shown),
-  ]);
+  const anchor = `q${index + 1}`;
+  const row = shown.sections.flatMap(({ rows }) => rows).find(({ id }) => id === anchor);
+  const evidence = [...sourcesAt(row ?? {}), evidenceOf({ anchor }, shown)].filter((text) => text !== '');
+  if (evidence.length === 0) return '';
+  return blocks([`The last ${write === -1 ? 'read' : 'write'} (query ${index + 1}):`, ...evidence]);
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {
@@ -204,9 +215,6 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
       OF_OVERVIEW.has(section.id) && (isSlow || section.id !== 'shares') ? section : null,
     ),
     ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
-    ...sectionParts(options, 'request', (section) =>
-      isSlow && section.rows.some(({ block }) => block?.language === 'sh') ? section : null,
-    ),
   ];
   const kept: string[] = [];
   let room = longest;
@@ -225,7 +233,7 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
   return `${blocks([
     ...kept,
     left === 0 ? '' : `Left out to keep this short: ${count(left, 'section')}.`,
-    `In full by panel: ${recorded.join(', ')}.${isSlow ? '' : ' Where the time went is in `timeline`, a cURL command in `request`.'}`,
+    `In full by panel: ${recorded.join(', ')}.`,
   ])}\n`;
 }
 
@@ -235,9 +243,12 @@ export async function readShortMarkdown(
   { origin, longest }: { origin: string | null; longest?: number },
 ): Promise<string> {
   const beside = await readBeside(services, shown);
+  const from = { sourceAt: services.sourceAt, startedAt: shown.profile.startedAt };
   return shortMarkdown({
     ...shown,
     beside,
+    sourcesAt: ({ place, path }) =>
+      sourcesOf({ place: place ?? '', path }, from).map(({ block }) => blockText(block)),
     routeTimes: beside.usual?.percentiles ?? null,
     link: origin === null ? null : `${origin}${urls.profile(shown.profile.token, OVERVIEW)}`,
     ...(longest === undefined ? {} : { longest }),

@@ -16,11 +16,6 @@ export function shareOf(partMs: number, wholeMs: number | null): string {
   return `${duration(partMs)} (${percentText(partMs, wholeMs)} of the request)`;
 }
 
-/** `; path src/list.ts:22 → src/repository.ts:10`: from the line that loops to the one that does the work. */
-export function pathText(path: readonly string[] | undefined): string {
-  return path === undefined ? '' : `; path ${path.join(' → ')}`;
-}
-
 /** ` (src/list.ts:22)`: within a sentence that says what ran there. */
 export function bracketed(place: string | null): string {
   return place === null ? '' : ` (${place})`;

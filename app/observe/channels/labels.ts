@@ -3,15 +3,16 @@ import { channel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import { field, isObject } from '../../profiler/record/safe-read.ts';
 import type { LibraryPatch } from '../libraries.ts';
+import type { Called } from '../stacks/caller.ts';
 import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface OrmCall {
   /** `User.findAll`; null for SQL of the application's own. */
   label: string | null;
   stack?: () => string;
-  caller?: string;
-  /** The line to name if the stack has none when the statement is sent; null: none. */
-  otherwise?: () => string | null;
+  called?: Called;
+  /** If the stack has no line when the statement is sent; null: none. */
+  otherwise?: () => Called | null;
   /** A query builder. */
   library?: string;
   /** Conditions that it was given `undefined` for. */

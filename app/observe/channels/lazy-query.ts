@@ -31,7 +31,7 @@ export function wrapLazyQuery(
     if (!awaitedQueries.hasSubscribers || awaited.has(query) || hasLine(query)) return;
     const call: OrmCall = { label: null };
     awaitedQueries.publish(call);
-    if (call.caller !== undefined) awaited.set(query, call);
+    if (call.called !== undefined) awaited.set(query, call);
   };
   return wrapMethod(
     prototype,

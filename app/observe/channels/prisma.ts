@@ -35,7 +35,7 @@ function labelOf(span: Span | string): string | null {
 function called(label: string, work: () => unknown): unknown {
   const call: OrmCall = { label };
   awaitedQueries.publish(call);
-  if (call.caller !== undefined) return ormCalls.runStores(call, work);
+  if (call.called !== undefined) return ormCalls.runStores(call, work);
   return Promise.resolve().then(() => ormCalls.runStores(call, work));
 }
 

@@ -9,6 +9,7 @@ import { createKeyHistory, type KeyHistory, type MissFact, type SimilarKey } fro
 import { observeCalls } from '../observe-calls.ts';
 import { askedOf, type CacheReply, replyOf } from './redis-reply.ts';
 import type { LeafChange } from './value-leaves.ts';
+import type { Called } from '../stacks/caller.ts';
 import { closing, type ObserverParts, subscribeTo } from '../subscribe.ts';
 
 export interface StoredBy {
@@ -24,7 +25,7 @@ export interface CachedChange extends LeafChange {
   isLoaded: boolean;
 }
 
-export interface CacheFact extends CacheReply, MissFact {
+export interface CacheFact extends CacheReply, MissFact, Called {
   /** `memory`: a cache in the process. */
   system: 'redis' | 'memory';
   client: RedisCommand['client'] | MemoryCall['library'];
@@ -37,7 +38,6 @@ export interface CacheFact extends CacheReply, MissFact {
   waitMs?: number;
   batch: RedisCommand['batch'];
   error: string | null;
-  caller: string | null;
   connection: string | null;
   similar?: SimilarKey;
   /** Of a value found in the process. */
@@ -61,11 +61,11 @@ function isIntroduction(command: string, [first]: readonly unknown[], caller: st
 
 export const REPEATED: Repeating<CacheFact> = { key: ({ caller, command }) => `${caller ?? ''}\n${command}` };
 
-function described(message: RedisCommand, findCaller: () => string | null) {
+function described(message: RedisCommand, findCalled: () => Called) {
   const { client, args, batch, connection } = message;
   const command = message.name.toUpperCase().slice(0, 50);
-  const caller = findCaller();
-  if (isIntroduction(command, args, caller)) return null;
+  const called = findCalled();
+  if (isIntroduction(command, args, called.caller)) return null;
   return {
     system: 'redis' as const,
     client,
@@ -76,7 +76,7 @@ function described(message: RedisCommand, findCaller: () => string | null) {
     hits: null,
     batch,
     error: null,
-    caller,
+    ...called,
     connection,
   };
 }

@@ -256,7 +256,13 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     const context = line === null ? null : contextOf(this);
     if (context === null || currentCall() !== undefined || ensureConnection === undefined) return made;
     const { token } = context;
-    const origin: Origin = { token, caller: null, otherwise: () => line, label: null, library: LIBRARY };
+    const origin: Origin = {
+      token,
+      caller: null,
+      otherwise: () => ({ caller: line }),
+      label: null,
+      library: LIBRARY,
+    };
     const ensure: typeof ensureConnection = (...args) =>
       calls.run(origin, () => Reflect.apply(ensureConnection, made, args));
     made.ensureConnection = ensure;

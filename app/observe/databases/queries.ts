@@ -5,8 +5,8 @@ import type { Context, ContextTracker } from '../../profiler/record/context.ts';
 import { type DateWriter, truncateText } from '../../profiler/record/plain.ts';
 import type { Repeating } from '../../profiler/record/fact-list.ts';
 import { beginsTransaction, endsTransaction } from '../../profiler/transaction-sql.ts';
-import { callPath, createHelperLines } from '../stacks/call-path.ts';
-import type { CallerOptions, FindCaller } from '../stacks/caller.ts';
+import type { Called, CallerOptions, FindCaller } from '../stacks/caller.ts';
+import { createHelperLines } from '../stacks/helper-lines.ts';
 import { createLeftSettings } from './left-settings.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
@@ -14,13 +14,11 @@ import type { Explainer } from './explain.ts';
 import { bytesOf, firstRows, messageOf, recordedValues } from './statement.ts';
 
 /** Who sends statements: the call of an ORM, or of a query builder. */
-export interface Origin {
+export interface Origin extends Called {
   /** Of the request that calls: a socket that is opened meanwhile keeps the store for the callbacks of all requests. */
   token: string | undefined;
-  /** `file:line`; null if it is to be found when a statement is sent. */
-  caller: string | null;
-  /** The line if there is none then; null: none. */
-  otherwise?: () => string | null;
+  /** If no line is found when a statement is sent; null: none. */
+  otherwise?: () => Called | null;
   label: string | null;
   dropped?: readonly string[] | undefined;
   skipped?: string | undefined;
@@ -28,7 +26,6 @@ export interface Origin {
   library?: string | undefined;
   instance?: string | undefined;
   through?: string | undefined;
-  path?: readonly string[] | undefined;
   /** A driver has recorded a statement of this call. */
   isSent?: boolean;
 }
@@ -176,20 +173,20 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       return is;
     };
     const isFar = above?.library !== undefined;
-    const search = (isOwn: boolean): string | null => findCaller?.({ skip, isOwn, isFar, isHelper }) ?? null;
+    const search = (isOwn: boolean): Called | null =>
+      findCaller?.called({ skip, isOwn, isFar, isHelper }) ?? null;
     const isBuilder = call.library !== undefined;
     const here =
       call.otherwise === undefined
         ? search(!isBuilder)
         : (search(true) ?? call.otherwise() ?? (isBuilder ? search(false) : null));
-    const caller = here ?? calledFrom(stack);
-    if (through === caller) through = undefined;
-    const from = here === null && stack !== undefined ? { stack: stack() } : {};
-    return { ...call, caller, through, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
+    const called = here ?? calledFrom(stack);
+    if (through === called?.caller) through = undefined;
+    return { ...call, ...called, through };
   }
 
-  function calledFrom(stack: QueryStart['stack']): string | null {
-    return stack === undefined ? null : (findCaller?.({ stack: stack() }) ?? null);
+  function calledFrom(stack: QueryStart['stack']): Called | null {
+    return stack === undefined ? null : (findCaller?.called({ stack: stack() }) ?? null);
   }
 
   function factOf(context: Context, query: QueryStart): QueryFact {
@@ -305,7 +302,8 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     ): void {
       const waitMs = context.elapsedMs() - sinceMs;
       const fact = factOf(context, { ...waiting, sql: '' });
-      fact.caller ??= calledFrom(failure?.stack) ?? waiting.origin.otherwise?.() ?? null;
+      if (fact.caller === null)
+        Object.assign(fact, calledFrom(failure?.stack) ?? waiting.origin.otherwise?.());
       const error = failure === undefined ? null : messageOf(failure.error);
       Object.assign(fact, { startMs: sinceMs, durationMs: waitMs, waitMs, error });
       if (isFull) fact.full = true;

@@ -1,4 +1,5 @@
 import type { Json } from '../../profiler/json.ts';
+import type { Called } from '../stacks/caller.ts';
 import type { BindingType } from './statement.ts';
 
 export type QuerySystem = 'postgresql' | 'mysql' | 'sqlite' | 'mongodb' | 'mssql' | 'oracle' | 'other';
@@ -28,7 +29,7 @@ export interface LeftSetting {
   place: string;
 }
 
-export interface QueryFact {
+export interface QueryFact extends Called {
   system?: QuerySystem;
   server?: string;
   label?: string;
@@ -60,9 +61,6 @@ export interface QueryFact {
   /** The first statement of this request on a connection that still had it. */
   setting?: LeftSetting;
   error: string | null;
-  caller: string | null;
-  /** The lines of own code that led to `caller`, the nearest first; absent unless that line runs again and again. */
-  path?: readonly string[];
   /** The line of a helper that sent it for `caller`. */
   through?: string;
   instance: string;

@@ -40,11 +40,11 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
   function note(method: Method, args: readonly unknown[]): void {
     const context = closed ? undefined : tracker.current();
     if (context === undefined) return;
-    const caller = findCaller?.() ?? null;
+    const called = findCaller?.called() ?? null;
     // `dir` and `table` take options after the value.
     const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
     const level = method === 'error' && isNodeWarning(args) ? 'warn' : METHODS[method];
-    recordLog(context, { level, channel: `console.${method}`, args: given, caller });
+    recordLog(context, { level, channel: `console.${method}`, args: given, called });
   }
 
   function wrap(method: Method): () => void {

@@ -3,15 +3,15 @@ import { types } from 'node:util';
 import type { Json } from '../../profiler/json.ts';
 import { defaultPlainLimits, type PlainLimits, toPlain } from '../../profiler/record/plain.ts';
 import { field, makerOf } from '../../profiler/record/safe-read.ts';
-import { bytesOf } from '../observe-calls.ts';
+import { bytesOf, NOWHERE } from '../observe-calls.ts';
 import { withoutProfilerFrames } from '../stacks/profiler-frames.ts';
+import type { Called } from '../stacks/caller.ts';
 import type { ObserverParts } from '../subscribe.ts';
 
-export interface DumpFact {
+export interface DumpFact extends Called {
   value: Json;
   label: string | null;
   type: string;
-  caller: string | null;
   atMs: number;
 }
 
@@ -55,7 +55,7 @@ export function createDump({ tracker, findCaller }: ObserverParts): Dump {
       value: toPlain(value, LIMITS),
       label: label ?? null,
       type: typeOf(value),
-      caller: findCaller?.() ?? null,
+      ...(findCaller?.called() ?? NOWHERE),
       atMs: context.elapsedMs(),
     };
     context.add('dump', fact, bytesOf(fact));

@@ -10,18 +10,18 @@ import { loggedErrorOf, recordError } from '../errors-seen.ts';
 import { truncateText, type PlainLimits, toPlain } from '../../profiler/record/plain.ts';
 import { field, isError, isObject } from '../../profiler/record/safe-read.ts';
 import { messageOfError, textOf } from '../../profiler/record/thrown-value.ts';
-import { bytesOf } from '../observe-calls.ts';
+import { bytesOf, NOWHERE } from '../observe-calls.ts';
+import type { Called } from '../stacks/caller.ts';
 import { withoutProfilerFrames } from '../stacks/profiler-frames.ts';
 import type { ObserverParts } from '../subscribe.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-export interface LogFact {
+export interface LogFact extends Called {
   level: LogLevel;
   channel: string;
   message: string;
   context: Json | null;
-  caller: string | null;
   atMs: number;
 }
 
@@ -36,7 +36,7 @@ export interface LogLine {
   channel: string;
   /** As passed to the logger: text, perhaps with `%s` and the like, and values. */
   args: readonly unknown[];
-  caller?: string | null;
+  called?: Called | null;
   error?: object | null;
 }
 
@@ -162,12 +162,18 @@ const REPEATED: Repeating<LogFact> = {
 
 export function recordLog(
   context: Context,
-  { level, channel, args, caller = null, error = null }: LogLine,
+  { level, channel, args, called = null, error = null }: LogLine,
 ): void {
   try {
     const logged = level === 'error' ? (error ?? loggedErrorOf(args)) : null;
     if (logged !== null) recordError(context, logged, { origin: 'logged' });
-    const fact: LogFact = { level, channel, ...formatLog(args), caller, atMs: context.elapsedMs() };
+    const fact: LogFact = {
+      level,
+      channel,
+      ...formatLog(args),
+      ...(called ?? NOWHERE),
+      atMs: context.elapsedMs(),
+    };
     context.add('log', fact, bytesOf(fact), REPEATED);
   } catch {
     // The line is not recorded.

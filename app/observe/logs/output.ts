@@ -78,7 +78,7 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
         level: line.level,
         channel: line.channel ?? channelOf(isOver),
         args: line.context === null ? [line.message] : [line.message, line.context],
-        caller: isOver ? null : (findCaller?.() ?? null),
+        called: isOver ? null : (findCaller?.called() ?? null),
       });
     }
 

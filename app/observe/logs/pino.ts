@@ -50,7 +50,7 @@ export function observePino({ tracker, gate, findCaller }: LogObserverParts): { 
         level: line.level,
         channel: line.channel ?? 'pino',
         args: line.context === null ? [line.message] : [line.message, line.context],
-        caller: findCaller?.({ skip: 'pino' }) ?? null,
+        called: findCaller?.called({ skip: 'pino' }) ?? null,
         // What pino was given, before its serializers; the line has the text only.
         error: args === undefined ? null : loggedErrorOf([args[0]]),
       });

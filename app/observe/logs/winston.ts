@@ -56,7 +56,7 @@ export function observeWinston(
       channel: typeof label === 'string' ? label : 'winston',
       args: argsOf(line),
       error: loggedErrorOf([line, ...splatOf(line)]),
-      caller: findCaller?.({ skip: 'winston' }) ?? null,
+      called: findCaller?.called({ skip: 'winston' }) ?? null,
     });
   }
 

@@ -20,16 +20,24 @@ export interface CallerOptions {
   isFar?: boolean;
   /** null unless own code calls what is skipped without another library in between. */
   isDirect?: boolean;
-  /** Own lines that say less than those that call them; `callerOf` finds the next own line in the whole stack, or null. */
+  /** Own lines that say less than those that call them; `callerOf` finds the next own line, or null. */
   isHelper?: (place: string, callerOf: () => string | null) => boolean;
+}
+
+/** Where work was asked for. */
+export interface Called {
+  /** `file:line`; null if it is not known. */
+  caller: string | null;
+  /** The lines of own code that led to `caller`, also those that await it, the nearest first; absent if there are none. */
+  path?: readonly string[] | undefined;
 }
 
 export interface FindCaller {
   (options?: CallerOptions): string | null;
-  /** The line of own code that calls now, looked for only when it is asked. */
-  later?(): () => string | null;
-  /** All lines of own code that led here, also those that await, the nearest first. */
-  path?(from: Pick<CallerOptions, 'stack'>): readonly string[];
+  /** With the lines that led there: all come from one stack. null: none. */
+  called(options?: CallerOptions): Called | null;
+  /** Own code that calls now, looked for only when it is asked. */
+  later(): () => Called | null;
 }
 
 export type FindRegistration = (sites: readonly Site[]) => string | null;
@@ -59,6 +67,8 @@ const FRAMES = 80;
 const NEAR_FRAMES = 25;
 /** A direct caller stands behind those of ours, and one or two of the library. */
 const DIRECT_FRAMES = 14;
+/** Of a path: the nearest lines, and the one that all began with. */
+const MOST_LINES = 5;
 /** NestJS registers controllers and middleware while the application starts: the line that starts it says nothing of them. */
 const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
 /** In each stack of a registration, so that any other package says more. */
@@ -104,8 +114,9 @@ export function takeSites(frames = FRAMES): readonly Site[] {
 }
 
 function sitesOf(stack: string): Site[] {
-  return parseStack(stack, '', '').map(({ location, line, column }) => ({
+  return parseStack(stack, '', '').map(({ function: name, location, line, column }) => ({
     isText: true,
+    getFunctionName: () => name,
     getFileName: () => location,
     getLineNumber: () => line,
     getColumnNumber: () => column,
@@ -359,7 +370,22 @@ export function createCallerFinder(
     return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
   }
 
-  /** Places are looked up for these two only: a stack has many frames of libraries. `isWhole`: more frames would tell no more. */
+  /** Places of libraries are not looked up: a stack has many of their frames. */
+  function pathFrom(sites: readonly Site[], at: number, place: string): readonly string[] | undefined {
+    const lines = [place];
+    for (const site of sites.slice(at)) {
+      const file = nameOf(site);
+      const kind = kindOf(file);
+      if (kind === 'ours' && isLayer(site)) break;
+      const line = kind === 'own' ? placeOf(site, file, kind) : null;
+      if (line !== null && line !== lines.at(-1)) lines.push(line);
+    }
+    if (lines.length === 1) return undefined;
+    if (lines.length > MOST_LINES + 1) lines.splice(MOST_LINES, lines.length - MOST_LINES - 1);
+    return lines.slice(1);
+  }
+
+  /** `isWhole`: more frames would tell no more. */
   function nearest(
     sites: readonly Site[],
     {
@@ -367,11 +393,11 @@ export function createCallerFinder(
       isDirect = false,
       isHelper,
     }: { skip: readonly string[] } & Pick<CallerOptions, 'isDirect' | 'isHelper'>,
-  ): { own: string | null; library: string | null; helper: string | null; isWhole: boolean } {
+  ): { own: Called | null; library: string | null; helper: Called | null; isWhole: boolean } {
     const skipped = foldersOf(skip);
     let library: string | null = null;
-    let helper: string | null = null;
-    for (const site of sites) {
+    let helper: Called | null = null;
+    for (const [at, site] of sites.entries()) {
       const file = nameOf(site);
       const kind = kindOf(file);
       if (kind === 'ours' && isLayer(site)) return { own: null, library, helper, isWhole: true };
@@ -381,19 +407,20 @@ export function createCallerFinder(
       if (kind === 'library' && (library !== null || isIn(file, skipped))) continue;
       if (kind === 'library' && isDirect) return { own: null, library, helper, isWhole: true };
       const place = placeOf(site, file, kind);
-      if (place === null || kind === 'library') library ??= place;
-      else if (isHelper?.(place, () => callerOf(place)) === true) helper ??= place;
-      else return { own: place, library, helper, isWhole: true };
+      if (place === null || kind === 'library') {
+        library ??= place;
+        continue;
+      }
+      const path = pathFrom(sites, at + 1, place);
+      const called = path === undefined ? { caller: place } : { caller: place, path };
+      if (isHelper?.(place, () => path?.[0] ?? null) !== true)
+        return { own: called, library, helper, isWhole: true };
+      helper ??= called;
     }
     return { own: null, library, helper, isWhole: false };
   }
 
-  function callerOf(place: string): string | null {
-    const lines = ownPlaces(ofOneLayer(takeSites()));
-    return lines[lines.lastIndexOf(place) + 1] ?? null;
-  }
-
-  const find: FindCaller = (options = {}) => {
+  const called = (options: CallerOptions = {}): Called | null => {
     const { stack, isOwn: onlyOwn = false, isFar = false } = options;
     const how = { ...options, skip: [options.skip ?? []].flat() };
     try {
@@ -403,11 +430,13 @@ export function createCallerFinder(
       const found = nearest(near, how);
       const { own, library, helper } =
         found.isWhole || isFar || near.length < frames ? found : nearest(takeSites(), how);
-      return own ?? helper ?? (onlyOwn ? null : library);
+      return own ?? helper ?? (onlyOwn || library === null ? null : { caller: library });
     } catch {
       return null;
     }
   };
+
+  const find = (options?: CallerOptions): string | null => called(options)?.caller ?? null;
 
   const later: FindCaller['later'] = () => {
     const sites = takeStack(NEAR_FRAMES);
@@ -426,15 +455,6 @@ export function createCallerFinder(
       (site) => site.getFunctionName?.() === 'lazyrouter' || AT_START.test(nameOf(site)),
     );
     return (isOfFramework ? undefined : ownPlaces(sites)[0]) ?? searchPackage(sites);
-  };
-
-  const path: FindCaller['path'] = ({ stack }) => {
-    try {
-      const lines = ownPlaces(stack === undefined ? ofOneLayer(takeSites()) : sitesOf(stack));
-      return lines.filter((line, index) => line !== lines[index - 1]);
-    } catch {
-      return [];
-    }
   };
 
   const next: FindNextCaller = (sites = takeSites()) => {
@@ -456,5 +476,5 @@ export function createCallerFinder(
     }
   };
 
-  return Object.assign(find, { later, path, registration, next, sender });
+  return Object.assign(find, { called, later, registration, next, sender });
 }

@@ -53,7 +53,6 @@ function cardOf(data: DatabaseData, { group, at }: ListedGroup) {
     differs,
     tokens: joinTokens(oneLine(sql, system)),
     caller: loopPlace(group),
-    through: group.path?.slice(1) ?? [],
     excerpt: (data.excerpts ?? []).find(({ place }) => place === loopPlace(group))?.excerpt ?? null,
     durationMs: group.durationMs,
     bars: barsOf(durations, perBar),

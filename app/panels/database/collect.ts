@@ -10,8 +10,8 @@ import type { Context } from '../../profiler/record/context.ts';
 import type { Facts } from '../../profiler/record/facts.ts';
 import { withRoundedTimes } from '../../profiler/record/recorded-facts.ts';
 import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
-import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
-import { isLoop, groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
+import { loopAbove, type SourceAbove, usualPath } from '../shared/loop-path.ts';
+import { isLoop, groupQueries, loopPlace, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, pick } from '../shared/rows.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
@@ -80,7 +80,7 @@ function unkeptQueries(context: Context): Unkept | null {
 function groupOf(
   { kind, members }: QueryGroup,
   queries: readonly DatabaseQuery[],
-  { beyond, path }: { beyond: Counted | undefined; path: readonly string[] | null },
+  { beyond, loop }: { beyond: Counted | undefined; loop: string | null },
 ): DatabaseGroup {
   const first = queries[members[0] ?? 0];
   const keptMs = coveredMs(pick(queries, members));
@@ -89,7 +89,7 @@ function groupOf(
     kind,
     statement: first?.statement ?? 0,
     caller: first?.caller ?? null,
-    ...(path === null ? {} : { path }),
+    ...(loop === null ? {} : { loop }),
     members,
     ...(beyond === undefined ? {} : { more: beyond.count, moreSlowestMs: round(beyond.slowestMs) }),
     durationMs: round(durationMs),
@@ -104,7 +104,7 @@ function takeExcerpts(
   const loops = groups.filter(isLoop).sort((a, b) => b.durationMs - a.durationMs);
   const slowOrFailed = queries.filter((query) => query.error !== null || isSlow(query));
   const places = new Set([
-    ...loops.flatMap(({ caller, path = [] }) => path[0] ?? caller ?? []),
+    ...loops.flatMap((group) => loopPlace(group) ?? []),
     ...slowOrFailed.flatMap(({ caller }) => caller ?? []),
   ]);
   return [...places].slice(0, MOST_EXCERPTS).flatMap((place) => {
@@ -164,7 +164,7 @@ export function collectQueries(
   const queries = facts.map((fact, index): DatabaseQuery => {
     const { columns, shape } = aboutStatement(fact.sql, fact.system);
     shapes.add(shape);
-    const { sql: _sql, label: _label, system: _system, server: _server, types: _types, path: _path, found, ...query } = fact; // prettier-ignore
+    const { sql: _sql, label: _label, system: _system, server: _server, types: _types, found, ...query } = fact; // prettier-ignore
     return {
       ...withRoundedTimes(query),
       caller: callerOf(fact),
@@ -182,8 +182,8 @@ export function collectQueries(
     const [first = 0] = group.members;
     const caller = facts[first]?.caller ?? null;
     const above = usualPath(group.members.map((index) => facts[index]?.path));
-    const path = caller === null || above === undefined ? null : loopPath(caller, above, sourceAbove);
-    return groupOf(group, queries, { beyond: beyond.get(repeatKey(caller, shapeAt(first))), path });
+    const loop = caller === null || above === undefined ? null : loopAbove(caller, above, sourceAbove);
+    return groupOf(group, queries, { beyond: beyond.get(repeatKey(caller, shapeAt(first))), loop });
   });
   const excerpts = takeExcerpts({ queries, groups }, excerptAt);
   return {

@@ -8,7 +8,7 @@ type QueryFact = Facts['query'];
 
 export interface DatabaseQuery extends Omit<
   QueryFact,
-  'system' | 'server' | 'label' | 'sql' | 'bindings' | 'types' | 'path'
+  'system' | 'server' | 'label' | 'sql' | 'bindings' | 'types'
 > {
   statement: number;
   bindings: Binding[];
@@ -25,7 +25,8 @@ export interface DatabaseGroup {
   kind: GroupKind;
   statement: number;
   caller: string | null;
-  path?: readonly string[];
+  /** The line above `caller` that loops, if that one does not. */
+  loop?: string;
   members: number[];
   more?: number;
   moreSlowestMs?: number;

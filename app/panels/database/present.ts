@@ -28,7 +28,7 @@ const LONG_WAIT_MS = 20;
 const COLOURED = 300;
 
 function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, index: number): Row {
-  const { kind, statement, path, members, more = 0, durationMs } = group;
+  const { kind, statement, members, more = 0, durationMs } = group;
   const failed = members.filter((member) => (queries[member]?.error ?? null) !== null).length;
   return {
     id: `g${index + 1}`,
@@ -39,7 +39,6 @@ function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, i
     badges: [GROUP_LABELS[kind], ...(failed > 0 ? [`${count(failed)} failed`] : [])],
     note: more > 0 ? `${count(members.length)} kept` : null,
     place: loopPlace(group),
-    ...(path === undefined ? {} : { fields: [{ label: 'Through', value: path.slice(1).join(' → ') }] }),
   };
 }
 
@@ -74,7 +73,7 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
   const { statements, queries } = data;
   const { marks, plans } = showing;
   return queries.map((query, index): Row => {
-    const { statement, bindings, startMs, durationMs, rows, waitMs, error, caller, group } = query;
+    const { statement, bindings, startMs, durationMs, rows, waitMs, error, caller, path, group } = query;
     const { sql = '' } = statements[statement] ?? {};
     return {
       id: `q${index + 1}`,
@@ -85,6 +84,7 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
       badges: badgesOf(query, index, showing),
       note: rows === null ? null : count(rows, 'row'),
       place: caller,
+      path,
       fields: [
         { label: 'Query', value: index + 1, unit: 'count' },
         { label: 'Start', value: startMs, unit: 'at' },

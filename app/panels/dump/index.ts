@@ -20,11 +20,12 @@ export const dumpPanel = listPanel({
     unit: 'at',
     columns: { label: 'Label', text: 'Value', place: 'Dumped at' },
   },
-  row: ({ value, label, type, caller, atMs }) => ({
+  row: ({ value, label, type, caller, path, atMs }) => ({
     ...(label === null ? {} : { label }),
     text: value,
     number: atMs,
     place: caller,
+    path,
     fields: [{ label: 'Type', value: type }],
   }),
 });

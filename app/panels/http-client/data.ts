@@ -12,7 +12,7 @@ type CallFact = Facts['call'];
 
 export interface CallEntry extends Omit<
   CallFact,
-  'sentMs' | 'path' | 'requestHeaders' | 'responseHeaders' | 'requestBody' | 'responseBody'
+  'sentMs' | 'requestHeaders' | 'responseHeaders' | 'requestBody' | 'responseBody'
 > {
   sentMs?: number;
   requestHeaders: NamedValue[];
@@ -24,8 +24,8 @@ export interface CallEntry extends Omit<
 
 export interface HttpClientData {
   calls: CallEntry[];
-  /** By the line that calls: the lines from the one that loops to it, if that is another one; absent if there is none. */
-  loops?: Readonly<Record<string, readonly string[]>>;
+  /** By the line that calls: the line above it that loops, if it does not itself. */
+  loops?: Readonly<Record<string, string>>;
   unkept?: Unkept;
   totals: {
     calls: number;

@@ -16,7 +16,7 @@ import { pairHeaders, rawHeader } from '../../profiler/record/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import { addTo } from '../../profiler/group-by.ts';
-import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
+import { loopAbove, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import type { CallEntry, HttpClientData, CallBodyEntry } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { presentCalls } from './present.ts';
@@ -106,7 +106,7 @@ function hostOf(url: string): string {
   return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
 }
 
-function entryOf({ path: _path, sentMs, requestBody, responseBody, ...fact }: Facts['call']): CallEntry {
+function entryOf({ sentMs, requestBody, responseBody, ...fact }: Facts['call']): CallEntry {
   const sent = bodyOf(requestBody, fact.requestHeaders, true);
   const received = bodyOf(responseBody, fact.responseHeaders);
   return {
@@ -120,14 +120,14 @@ function entryOf({ path: _path, sentMs, requestBody, responseBody, ...fact }: Fa
   };
 }
 
-function loopsOf(facts: readonly Facts['call'][], sourceAbove: SourceAbove): Record<string, string[]> {
+function loopsOf(facts: readonly Facts['call'][], sourceAbove: SourceAbove): Record<string, string> {
   const byLine = new Map<string, Facts['call'][]>();
   for (const fact of facts) if (fact.caller !== null) addTo(byLine, fact.caller, fact);
   return Object.fromEntries(
     [...byLine].flatMap(([caller, of]) => {
       const above = usualPath(of.map(({ path }) => path));
-      const path = above === undefined ? null : loopPath(caller, above, sourceAbove);
-      return path === null ? [] : [[caller, path] as const];
+      const loop = above === undefined ? null : loopAbove(caller, above, sourceAbove);
+      return loop === null ? [] : [[caller, loop] as const];
     }),
   );
 }

@@ -184,7 +184,7 @@ interface Presenting {
 }
 
 function rowOf(call: CallEntry, index: number, presenting: Presenting): Row {
-  const { method, url, startMs, durationMs, status, error, link, caller } = call;
+  const { method, url, startMs, durationMs, status, error, link, caller, path } = call;
   const { profile, called, redirects, groupAt } = presenting;
   const id = `c${index + 1}`;
   const failed = hasFailed(call);
@@ -209,6 +209,7 @@ function rowOf(call: CallEntry, index: number, presenting: Presenting): Row {
     ],
     note: statusText(call),
     place: caller,
+    path,
     key: `${method} ${pathOf(url)}`,
     ...(error !== null || (status ?? 0) >= 400
       ? { block: { text: httpText(call), language: 'http' as const } }

@@ -19,7 +19,7 @@ function detailOf({ context, caller }: LogEntry): Detail[] {
 }
 
 function rowOf(entry: LogEntry, index: number): Row {
-  const { level, channel, message, context, caller, atMs, after } = entry;
+  const { level, channel, message, context, caller, path, atMs, after } = entry;
   const taken = takeStack(context);
   const detail = detailOf(entry);
   return {
@@ -34,6 +34,7 @@ function rowOf(entry: LogEntry, index: number): Row {
     ],
     note: after ? 'after the response' : null,
     place: caller,
+    path,
     key: `${level} ${channel}: ${message.slice(0, KEY_LENGTH).replace(VALUE, '#')}`,
     ...(taken === null ? {} : { block: { text: taken.stack } }),
     ...(detail.length === 0 ? {} : { detail: () => detail }),

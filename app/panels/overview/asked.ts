@@ -390,12 +390,13 @@ function lineSteps(profile: Profile): Step[] {
   return (dataOf(profile, 'logs')?.lines ?? [])
     .flatMap((line, at) => (line.level === 'error' || line.level === 'warn' ? [{ line, at }] : []))
     .slice(0, MOST_LINES)
-    .map(({ line: { level, message, atMs, caller }, at }) => ({
+    .map(({ line: { level, message, atMs, caller, path }, at }) => ({
       label: `log ${level}`,
       text: message.slice(0, 300).toWellFormed(),
       number: atMs,
       tone: level === 'error' ? ('bad' as const) : ('warn' as const),
       place: caller,
+      path,
       href: `${addressOf('logs', { open: `l${at + 1}` })}#l${at + 1}`,
     }));
 }

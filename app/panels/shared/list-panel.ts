@@ -48,6 +48,7 @@ interface Work {
   durationMs: number | null;
   error?: string | null;
   caller?: string | null;
+  path?: readonly string[] | undefined;
   /** Index of the item around it. */
   inside?: number | null;
   /** The event loop waited for it. */
@@ -59,7 +60,10 @@ function isWork(item: object): item is Work {
 }
 
 /** What all work has; work that failed is bad. */
-function workRow({ startMs, durationMs, error = null, caller = null }: Work, own: Omit<Row, 'id'>): Row {
+function workRow(
+  { startMs, durationMs, error = null, caller = null, path }: Work,
+  own: Omit<Row, 'id'>,
+): Row {
   const fields: Field[] = [
     { label: 'Start', value: startMs, unit: 'at' },
     ...(own.fields ?? []),
@@ -69,6 +73,7 @@ function workRow({ startMs, durationMs, error = null, caller = null }: Work, own
     number: durationMs,
     tone: error !== null ? 'bad' : durationMs === null ? 'warn' : 'plain',
     place: caller,
+    path,
     ...own,
     badges: [...(error === null || own.badges?.includes('failed') ? [] : ['failed']), ...(own.badges ?? [])],
     fields,

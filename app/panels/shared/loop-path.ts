@@ -27,14 +27,13 @@ function isInLoop({ lines }: SourceExcerpt): boolean {
   return false;
 }
 
-/** From the line that loops to that of the statement; null if that is the same line, or the source shows no loop. */
-export function loopPath(caller: string, above: readonly string[], source: SourceAbove): string[] | null {
-  const lines = [caller, ...above];
-  const at = lines.findIndex((place) => {
+/** The line that loops; null if that is `caller` itself, or the source shows no loop. */
+export function loopAbove(caller: string, above: readonly string[], source: SourceAbove): string | null {
+  const loop = [caller, ...above].find((place) => {
     const excerpt = source(place);
     return excerpt !== null && isInLoop(excerpt);
   });
-  return at < 1 ? null : lines.slice(0, at + 1).reverse();
+  return loop === caller ? null : (loop ?? null);
 }
 
 export function usualPath(paths: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {

@@ -102,12 +102,6 @@ export function isLoop({ kind }: { kind: GroupKind }): boolean {
   return kind === 'n+1' || kind === 'loop';
 }
 
-export function loopPlace({
-  path,
-  caller,
-}: {
-  path?: readonly string[] | null;
-  caller: string | null;
-}): string | null {
-  return path?.[0] ?? caller;
+export function loopPlace({ loop, caller }: { loop?: string; caller: string | null }): string | null {
+  return loop ?? caller;
 }

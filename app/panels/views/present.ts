@@ -68,7 +68,7 @@ function selfTimes({ views }: ViewsData, profile: Profile): (number | null)[] {
 }
 
 function rowOf(view: ViewEntry, index: number, selfMs: number | null): Row {
-  const { name, file, engine, startMs, durationMs, depth, caller, error, locals, includes } = view;
+  const { name, file, engine, startMs, durationMs, depth, caller, path, error, locals, includes } = view;
   const detail = failureOf(error);
   return {
     id: `v${index + 1}`,
@@ -79,6 +79,7 @@ function rowOf(view: ViewEntry, index: number, selfMs: number | null): Row {
     badges: error === null ? [] : ['failed'],
     note: durationMs === selfMs ? null : durationText(durationMs),
     place: caller,
+    path,
     key: name,
     fields: [
       { label: 'Start', value: startMs, unit: 'at' },

@@ -14,6 +14,8 @@ export interface Finding {
   sentence: string;
   /** The `file:line` or header it is about. */
   place?: string;
+  /** The lines that led to `place`, the nearest first; a rule gives those of another request only. */
+  path?: readonly string[] | undefined;
   /** What failed: the response, or something that the response does not show. Absent: nothing did. */
   broke?: 'response' | 'unseen';
   /** The panel that shows the evidence, and the id of the row. */

@@ -117,6 +117,8 @@ export interface Row {
   note?: string | null;
   /** `file:line`. */
   place?: string | null;
+  /** The lines that led to `place`, the nearest first. */
+  path?: readonly string[] | undefined;
   /** Depth in a tree that is listed depth first. */
   depth?: number;
   fields?: readonly Field[];

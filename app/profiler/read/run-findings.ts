@@ -9,6 +9,7 @@ import { isInLibrary } from './rows.ts';
 import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
 import type { ProfileHead } from '../profile.ts';
 import { groupBy } from '../group-by.ts';
+import { isRecord } from '../json.ts';
 import type { Steps } from '../turns.ts';
 
 export interface SeenPanels {
@@ -52,6 +53,30 @@ function handledAt({ route, layers = [] }: Routed): string | null | undefined {
 /** Panels about work: without a line of its own, that of the route it was done for is better than none, or than a library’s. */
 const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes']);
 
+interface Called {
+  caller?: unknown;
+  path?: readonly string[];
+}
+
+function callersOf(place: string, { caller, path = [] }: Called): readonly string[] | undefined {
+  const lines = [caller, ...path];
+  const at = lines.indexOf(place);
+  return at === -1 || at === lines.length - 1 ? undefined : path.slice(at);
+}
+
+/** The lines that led to a place: to the work that the finding is about, else to the first that came from there. */
+function pathTo(place: string, { anchor, panel }: Finding, kept: SeenPanels['kept']): Finding['path'] {
+  const listsOf = (data: unknown): unknown[] => Object.values(data ?? {}).filter(Array.isArray);
+  const at = Number(/^[a-z](\d+)$/.exec(anchor ?? '')?.[1] ?? 0) - 1;
+  const meant = listsOf(kept[panel]).map((list) => (list as unknown[])[at]);
+  const all = Object.values(kept).flatMap(listsOf).flat();
+  for (const one of [...meant, ...all]) {
+    const path = isRecord(one) ? callersOf(place, one) : undefined;
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
+
 /** As stored: with the name of its rule, what the rule left to it, and its cost rounded to microseconds. */
 function findingOf(
   { place, costMs, ...draft }: FindingDraft,
@@ -65,8 +90,9 @@ function findingOf(
   // A stream is read by the library itself.
   const isOwn = typeof place === 'string' && !isInLibrary(place);
   const known = isOwn || !OF_WORK.has(finding.panel) ? place : (handledAt(kept.routing ?? {}) ?? place);
-  if (typeof known === 'string' && known !== '') finding.place = known;
-  return finding;
+  if (typeof known !== 'string' || known === '') return finding;
+  const path = draft.path ?? pathTo(known, finding, kept);
+  return { ...finding, place: known, ...(path === undefined ? {} : { path }) };
 }
 
 export interface FindingRunner {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { areApart, loopPath } from '../../../app/panels/shared/loop-path.ts';
+import { areApart, loopAbove } from '../../../app/panels/shared/loop-path.ts';
 
 /** The lines of a file up to the one that is marked. */
 function source(text: string) {
@@ -11,8 +11,8 @@ const HELPER = source(`async function find(id) {
   return await db.query('select', [id]); // here
 }`);
 
-function pathOf(caller: string): string[] | null {
-  return loopPath('repo.ts:2', ['list.ts:9', 'app.ts:1'], (place) =>
+function loopOf(caller: string): string | null {
+  return loopAbove('repo.ts:2', ['list.ts:9', 'app.ts:1'], (place) =>
     place === 'repo.ts:2' ? HELPER : place === 'list.ts:9' ? source(caller) : null,
   );
 }
@@ -32,7 +32,7 @@ describe('the line that loops', () => {
     orders.map(async (order) => {
       const lines = await find(order.id); // here`,
     ])
-      expect(pathOf(text), text).to.deep.equal(['list.ts:9', 'repo.ts:2']);
+      expect(loopOf(text), text).to.equal('list.ts:9');
   });
 
   it('is none of another function, nor one that is over', () => {
@@ -48,12 +48,12 @@ const one = await find(1); // here`,
   async show(id) {
     const one = await find(id); // here`,
     ])
-      expect(pathOf(text), text).to.equal(null);
+      expect(loopOf(text), text).to.equal(null);
   });
 
   it('is that of the statement itself if it stands in the loop', () => {
     const inLoop = source('for (const id of ids) await db.query(id); // here');
-    expect(loopPath('repo.ts:2', ['list.ts:9'], () => inLoop)).to.equal(null);
+    expect(loopAbove('repo.ts:2', ['list.ts:9'], () => inLoop)).to.equal(null);
   });
 
   it('needs runs that came the same way', () => {
