@@ -31,7 +31,7 @@ const SAMPLES = 3;
 const LOG_LINES = 12;
 /** Its other sections repeat what stands above or below. */
 const OF_OVERVIEW = new Set([
-  'received', 'asked', 'sent', 'started', 'differs-here', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
+  'received', 'asked', 'sent', 'started', 'differs-here', 'since', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
 ]); // prettier-ignore
 const ROUTES = 30;
 

@@ -1,4 +1,4 @@
-/** The rail beside a request: profiles that it started, differences from its route, requests that ran at the same time. */
+/** The rail beside a request: profiles that it started, differences from its route and since the last one like it, requests that ran at the same time. */
 import type { PresentFrom } from '../../profiler/panel.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import type { Row, Section } from '../../profiler/read/rows.ts';
@@ -6,13 +6,11 @@ import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { type Overlap, overlapsOf } from '../shared/overlap.ts';
 import type { Difference, Differences } from './differences.ts';
+import { sinceRows } from './since.ts';
+import type { BesideRow } from './step.ts';
 import { ownRequest } from '../shared/own-request.ts';
 
 const MOST_OVERLAPS = 4;
-
-export interface BesideRow extends Row {
-  token?: string;
-}
 
 function differenceRow(what: string): (difference: Difference) => Row {
   return ({ kind, text, note, place }) => ({ label: what, text, note: `${kind}; ${note}`, place });
@@ -87,6 +85,12 @@ export function besideSections(
         : { note: `compared with ${count(differences?.count ?? 0, 'full record')}` }),
       columns: { label: 'How', text: 'What' },
       rows: differences === null ? [] : differenceRows(differences),
+    },
+    {
+      id: 'since',
+      title: 'Since the last request like this',
+      columns: { label: 'What', text: 'Change' },
+      rows: beside === undefined ? [] : sinceRows(beside),
     },
     {
       id: 'beside',

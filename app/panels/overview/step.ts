@@ -17,6 +17,11 @@ export interface Step extends Row {
   outcome?: string | null;
 }
 
+/** In the rail; its label links to the request of the token. */
+export interface BesideRow extends Row {
+  token?: string;
+}
+
 export interface Run {
   askedMs: number;
   endMs: number;

@@ -1,0 +1,101 @@
+/** What changed since the last request like this: real requests to one application, with a real PostgreSQL. */
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { randomUUID } from 'node:crypto';
+import { urls } from '../../app/urls.ts';
+import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('since the last request like this', () => {
+  let kept: unknown;
+  const ask = withFindingsDatabase(
+    (knex) =>
+      knex.raw(`
+        create table items (id serial primary key, name text, price int, password text);
+        insert into items (name, price, password) values ('Lamp', 100, 'first secret'), ('Vase', 200, 'second secret')`),
+    (app, knex) => {
+      app.get('/items', async (_req, res) => {
+        res.json({ at: new Date(), id: randomUUID(), items: await knex('items').orderBy('id') });
+      });
+      app.get('/page', async (_req, res) => {
+        const row = await knex('items').where({ id: 1 }).first<{ price: number }>();
+        res.send(`<p>Lamp: ${row.price}</p>`);
+      });
+      app.get('/count', async (_req, res) => {
+        const counted = await knex('items').count('* as n');
+        kept ??= await knex('items').select('name');
+        res.json({ kept, some: counted.length });
+      });
+      app.post('/price/:price', async ({ params }, res) => {
+        await knex('items')
+          .where({ id: 1 })
+          .update({ price: Number(params.price), password: randomUUID() });
+        res.json({ id: randomUUID() });
+      });
+      app.post('/items', async (_req, res) => {
+        await knex('items').insert({ name: 'Bowl', price: 300, password: 'third secret' });
+        res.status(201).json({ id: randomUUID() });
+      });
+    },
+  );
+
+  async function since({ profile }: Asked): Promise<string[]> {
+    const $ = load(await ask.page(urls.profile(profile.token, 'overview')));
+    return (
+      $('#since li')
+        .toArray()
+        // Each paragraph apart.
+        .map((row) =>
+          $('p', row)
+            .toArray()
+            .map((one) => $(one).text().replace(/\s+/g, ' ').trim())
+            .join(' '),
+        )
+        .map((row) => row.replace(/\S+overview-since\.test\.ts:\d+/, 'LINE'))
+    );
+  }
+
+  it('names changed values, other rows and who wrote between, and no moment, random id or secret', async () => {
+    const post = { method: 'POST' };
+    expect(await since(await ask('/items'))).to.deep.equal([]);
+    expect(await since(await ask('/items'))).to.deep.equal([]);
+    await ask('/price/150', post);
+    await ask('/items', post);
+    const asked = await ask('/items');
+    const rows = await since(asked);
+    expect(rows[0]).to.match(/^GET \/items [\d.,]+ m?s before$/);
+    expect(rows.slice(1)).to.deep.equal([
+      'response items[id 1].price: 100 → 150',
+      'response items[id 3]: absent → {"id":3,"name":"Bowl","price":300,"password":"[masked 3, st…',
+      'select … from items 2 → 3 rows LINE',
+      'POST /items wrote items in between LINE',
+      'POST /price/150 wrote items in between LINE',
+    ]);
+    expect(await ask.page(urls.profileMarkdown(asked.profile.token))).to.contain(
+      '## Since the last request like this',
+    );
+  });
+
+  it('names what a cached value spared, and that the response stays', async () => {
+    await ask('/count');
+    await ask('/items', { method: 'POST' });
+    expect((await since(await ask('/count'))).slice(1)).to.deep.equal([
+      'select … from items n: "3" → "4" LINE',
+      'select … from items did not run this time LINE',
+      'response the same',
+      'POST /items wrote items in between LINE',
+    ]);
+  });
+
+  it('names the values of rows of a page that is no JSON', async () => {
+    await ask('/page');
+    await ask('/price/175', { method: 'POST' });
+    const rows = await since(await ask('/page'));
+    expect(rows.slice(1, -1)).to.deep.equal(['select … from items price: 150 → 175 LINE']);
+  });
+
+  it('says nothing of requests that write', async () => {
+    const post = { method: 'POST' };
+    await ask('/items', post);
+    expect(await since(await ask('/items', post))).to.deep.equal([]);
+  });
+});
