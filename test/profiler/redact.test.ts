@@ -1,5 +1,5 @@
-import { inspect } from 'node:util';
 import { expect } from 'chai';
+import { inspect } from 'node:util';
 import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { argumentsOf } from '../../app/profiler/masking/redis-arguments.ts';
 import { cpuMsOf } from '../support/waiting.ts';
@@ -514,6 +514,36 @@ describe('masking', () => {
     }
     const prose = 'Dear Ann, your password\nis short, and old, and known';
     expect(redactor.text(prose)).to.equal(prose);
+  });
+
+  it('masks a value of CSV that has the separator or a quote in it', () => {
+    expect(redactor.text('email,password,b\na,"x,hunter2 ""y""",c\n"a,b",z1,"c"\n')).to.equal(
+      `email,password,b\na,"${MASK}",c\n"a,b",${MASK},"c"\n`,
+    );
+  });
+
+  it('masks a long text as Node.js prints it, a concatenation of SQL, bytes and the words of a phrase', () => {
+    const key = `${'a'.repeat(40)}\n${'hunter2'.repeat(9)}\n`;
+    const printed = inspect({ token: key, user: Buffer.from('bob'), secret: Buffer.from('hunter2') });
+    expect(redactor.text(printed))
+      .to.contain('<Buffer 62 6f 62>')
+      .and.not.match(/aaaa|hunter2|68 75/);
+    expect(redactor.text("where token = 'a1' || 'hunter2' and b = 'c'")).to.equal(
+      `where token = '${MASK}' || '${MASK}' and b = 'c'`,
+    );
+    expect(redactor.text('mnemonic: abandon ability able about; next')).to.equal(`mnemonic: ${MASK}; next`);
+  });
+
+  it('leaves objects below other names, types and ports in addresses as they are', () => {
+    for (const text of [
+      "{ user: { name: 'bob' }, tokens: [12, 13] }",
+      'auth: { type: string }',
+      'GET http://localhost:5173/@vite/client',
+      'http://127.0.0.1:3000/a?b=c@d',
+      'password = crypt($1, gen_salt($2))',
+      'https://shop.example/a:b/c@d',
+    ])
+      expect(redactor.text(text)).to.equal(text);
   });
 
   it('masks a block of YAML below a secret name, and what follows it not', () => {

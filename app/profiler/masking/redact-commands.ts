@@ -16,6 +16,9 @@ const MYSQL: Options = { joined: ['-p'] };
 const ZIP: Options = { next: ['-P'], joined: ['-P'] };
 const LDAP: Options = { next: ['-w'] };
 const SEVEN_ZIP: Options = { joined: ['-p'] };
+const RAR: Options = { joined: ['-p', '-hp'] };
+const MONGO: Options = { next: ['-p'] };
+const PUTTY: Options = { next: ['-pw'] };
 const PROGRAMS: ReadonlyMap<string, Options> = new Map(
   Object.entries({
     mysql: MYSQL,
@@ -30,6 +33,16 @@ const PROGRAMS: ReadonlyMap<string, Options> = new Map(
     '7zz': SEVEN_ZIP,
     zip: ZIP,
     unzip: ZIP,
+    rar: RAR,
+    unrar: RAR,
+    mongosh: MONGO,
+    mongodump: MONGO,
+    mongorestore: MONGO,
+    mongoexport: MONGO,
+    mongoimport: MONGO,
+    sqlcmd: { next: ['-P'] },
+    plink: PUTTY,
+    pscp: PUTTY,
     sshpass: { next: ['-p'], joined: ['-p'] },
     docker: { next: ['-p'] },
     podman: { next: ['-p'] },
@@ -48,6 +61,13 @@ const PROGRAMS: ReadonlyMap<string, Options> = new Map(
 /** `-p` means another thing elsewhere: `docker run -p 80:80`. */
 const NEEDS_LOGIN = new Set(['docker', 'podman']);
 
+/** `-u bob:SECRET`, `-ubob:SECRET`, `--user=bob:SECRET` */
+function isPair(pair: readonly string[], before: string, arg: string): boolean {
+  const isJoined = (option: string): boolean =>
+    arg.startsWith(option.startsWith('--') ? `${option}=` : option);
+  return arg.includes(':') && (pair.includes(before) || pair.some(isJoined));
+}
+
 export interface CommandSecret {
   index: number;
   from: number;
@@ -63,7 +83,7 @@ export function commandSecrets(program: string, args: readonly string[]): Comman
     const before = args[index - 1] ?? '';
     const start = joined.find((option) => arg.startsWith(option) && arg.length > option.length);
     if (next.includes(before)) found.push({ index, from: 0 });
-    else if (pair.includes(before) && arg.includes(':')) found.push({ index, from: arg.indexOf(':') + 1 });
+    else if (isPair(pair, before, arg)) found.push({ index, from: arg.indexOf(':') + 1 });
     else if (start !== undefined) found.push({ index, from: start.length });
   }
   const hasLetter = (letter: string): boolean => args.some((arg) => new RegExp(`^-\\w*${letter}`).test(arg));

@@ -6,7 +6,7 @@
 import { holdsMark } from './redact-marks.ts';
 import { maskCommands } from './redact-commands.ts';
 import { maskPrinted } from './redact-printed.ts';
-import { readQuoted, rewrite } from './redact-quoted.ts';
+import { quotedBetween, readQuoted, rewrite } from './redact-quoted.ts';
 import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
@@ -48,10 +48,10 @@ function maskRows(text: string, { isSecretName, hide }: TextMasking): string {
     for (let row = readRow(text, at); row !== null; row = readRow(text, at)) {
       for (const [index, [from, to]] of row.values.entries()) {
         const name = names[index] ?? '';
-        const start = skip(text, from, BEFORE_VALUE);
-        const quoted = isSecretName(name) && start < to ? readQuoted(text, start) : null;
-        if (quoted !== null && quoted.value !== '')
-          replace(start, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);
+        if (!isSecretName(name)) continue;
+        // Also those in a call: `crypt('…', gen_salt('bf'))`.
+        for (const { start, open, value, close, end } of quotedBetween(text, from, to))
+          replace(start, end, open + hide(name, value) + close);
       }
       at = skip(text, row.end, BEFORE_ROW);
     }
@@ -101,7 +101,7 @@ function maskAfterBlanks(text: string, { isSecretName, hide, mark }: TextMasking
 
 /** Columns of a condition that is no `=`, and the literals it has: `token in ('…', '…')`, `lower(token) like '…'`. */
 const CONDITION =
-  /\b([A-Za-z_][\w.]{1,60})["`]?\s{0,5}\)?\s{0,5}(?:::\s{0,5}\w{1,30}\s{0,5})?\)?\s{0,5}(?:<>|!=|[<>]=?|=|(?:not\s{1,5})?(?:i?like|in|between)\b|is\s{1,5}(?:not\s{1,5})?distinct\s{1,5}from\b)\s{0,5}(?:any\s{0,5})?(?:\(|array\[){0,2}\s{0,5}(?=[EN]?')/gi;
+  /\b([A-Za-z_][\w.]{1,60})["`\]]?\s{0,5}\)?\s{0,5}(?:::\s{0,5}\w{1,30}\s{0,5})?\)?\s{0,5}(?:<>|!=|[<>]=?|=|(?:not\s{1,5})?(?:i?like|in|between)\b|is\s{1,5}(?:not\s{1,5})?distinct\s{1,5}from\b)\s{0,5}(?:any\s{0,5})?(?:\(|array\[){0,2}\s{0,5}(?=[EN]?')/gi;
 const NEXT_LITERAL = /\s{0,20}(?:,|and\b)\s{0,20}(?=[EN]?')/iy;
 
 function maskConditions(text: string, { isSecretName, hide }: TextMasking): string {

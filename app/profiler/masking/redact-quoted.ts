@@ -24,6 +24,7 @@ export function execAt(expression: RegExp, text: string, start: number): RegExpE
 }
 
 export interface Quoted {
+  start: number;
   open: string;
   /** Between the quotes; the rest of the text if it was truncated before the closing quote. */
   value: string;
@@ -63,7 +64,37 @@ export function readQuoted(text: string, start: number): Quoted | null {
       continue;
     }
     const until = depth === 0 ? at : at - count;
-    return { open, value: text.slice(from, until), close: text.slice(until, at + 1), end: at + 1 };
+    return { start, open, value: text.slice(from, until), close: text.slice(until, at + 1), end: at + 1 };
   }
-  return { open, value: text.slice(from), close: '', end: text.length };
+  return { start, open, value: text.slice(from), close: '', end: text.length };
+}
+
+const GOES_ON = /\s{0,20}(?:\+|\|\|)\s{0,20}(?=\\{0,16}["'`])/y;
+
+/** Texts joined by `+`, as Node.js prints a long one, or by `||`, as in SQL. */
+export function readConcatenated(text: string, start: number): Quoted[] {
+  const found: Quoted[] = [];
+  let at = start;
+  for (;;) {
+    const quoted = readQuoted(text, at);
+    if (quoted === null) return found;
+    found.push(quoted);
+    GOES_ON.lastIndex = quoted.end;
+    const joint = GOES_ON.exec(text)?.[0];
+    if (joint === undefined) return found;
+    at = quoted.end + joint.length;
+  }
+}
+
+/** The quoted texts between two places. */
+export function quotedBetween(text: string, start: number, end: number): Quoted[] {
+  const found: Quoted[] = [];
+  for (let at = start; at < end; at++) {
+    if (!/[\\"'`]/.test(text.charAt(at))) continue;
+    const quoted = readQuoted(text, at);
+    if (quoted === null) continue;
+    if (quoted.value !== '') found.push(quoted);
+    at = quoted.end - 1;
+  }
+  return found;
 }

@@ -17,6 +17,12 @@ const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
   ['(?=[A-Za-z]*\\d)[A-Za-z0-9]{20,}', 'sk-'],
   [LOOSE, 'CFPAT- pcsk_ lsv2_pt_ lsv2_sk_ napi_ FLWSECK- sgp_ tfp_ rnd_ pnu_ rdme_ glagent- glffct- duffel_live_ duffel_test_ vcp_ vercel_blob_rw_'],
   [LOOSE, 'fm2_ fo1_ tvly- jina_ nvapi- ddp_ ATBB ATCTT3 access_token$production$ access-production- access-sandbox- wandb_v1_ AQVN'],
+  [LOOSE, 'sk-svcacct- sk-admin- sk-None- sk-lf- glrtr- glwt- vca_ vci_ vck_ vcr_ cfut_ cfat_ cfk_ dckr_oat_ tgp_v1_ e2b_ csk- squ_ sqp_ hcaik_ lin_oauth_'],
+  [LOOSE, 'figu_ nfc_ mlsn. pat-na1- pat-eu1- xwfp- apify_api_ shpua_ rpa_ tr_prod_ tr_dev_ signkey-prod- signkey-test- SWMTKN- sl.u. sk_org_live_'],
+  ['\\d{1,12}_eyJ[\\w.-]{20,}', 'ghs_'],
+  ['[\\w+/-]{60,}={0,2}', 'ABSK bedrock-api-key-'],
+  ['[\\w-]{30,}', 'AQ.Ab'],
+  ['[\\w-]{20,}', 'v1.local. v2.local. v3.local. v4.local. v2.public. v3.public. v4.public.'],
   ['[A-Za-z0-9]{16,}', 'LTAI EZAK EZTK AKCp'],
   ['[A-Za-z0-9]{30,}', 'live_ test_'],
   ['[a-f0-9]{32,}', 'sk_ fc- shptka_'],
@@ -48,12 +54,21 @@ function tokenExpression(): RegExp {
     '[\\w-]{1,60}\\.webhook\\.office\\.com/webhookb2/[\\w@/-]{20,}',
     '\\d{8,10}:AA[\\w-]{33}',
     '[\\w~.-]{3}\\dQ~[\\w~.-]{31,34}',
+    // Bots of Discord, Azure, Mailchimp and Mailgun, Salesforce, Terraform, sealed cookies.
+    '[MNO][\\w-]{23,27}\\.[\\w-]{6}\\.[\\w-]{27,40}',
+    '[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{20,30}',
+    '[0-9a-f]{32}-(?:us\\d{1,2}|[0-9a-f]{8}-[0-9a-f]{8})(?![\\w-])',
+    '00D\\w{12,15}![\\w.]{40,}',
+    '[A-Za-z0-9]{14}\\.atlasv1\\.[\\w-]{40,}',
+    'Fe26\\.2\\*[\\w*-]{60,}',
   ];
   const inside = [
     '/bot\\d{6,12}:[\\w-]{30,}',
-    '\\$(?:(?:[1567]|2[abxy]?|apr1|g?y|scrypt)\\$|argon2[id]|pbkdf2)[\\w$+/.=,-]{30,}',
+    '\\$(?:(?:[1567PHS]|2[abxy]?|apr1|g?y|scrypt)\\$|argon2[id]|pbkdf2)[\\w$+/.=,-]{30,}',
     'pbkdf2[:_]sha\\d{1,3}[:$][\\w$+/.=,-]{30,}',
     '\\{S?SHA\\d{0,3}\\}[\\w+/]{28,}={0,2}',
+    'SCRAM-SHA-\\d{1,3}\\$\\d{1,7}:[\\w+/=$:]{40,}',
+    '\\*[0-9A-F]{40}(?!\\w)',
   ];
   return new RegExp(`(?<![A-Za-z0-9])(?:${[...words, ...others].join('|')})|${inside.join('|')}`, 'g');
 }
@@ -82,13 +97,18 @@ function maskWebTokens(run: string, mark: Mark): string {
 
 const PRIVATE_KEY =
   /-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE) ?-{4,5}[\s\S]*?(?:-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}|$)/g;
+/** PKCS #1 and #8 in base64, without their first line: the header of RSA, of an elliptic curve, of Ed25519. */
+const BARE_KEY =
+  /(?<![A-Za-z0-9+])M[A-Z][\w+/]{1,6}(?:IBADANBgkq|IBAAKC|AgEAMBMGByqG|AgEAMBAGByqG|CAQAwBQYDK2)[\w+/\s\\]{20,}={0,2}/g;
 /** As PuTTY writes one. */
 const PRIVATE_LINES = /(Private-Lines: \d{1,5}\s{1,5})[\w+/=\s\\]+?(?:Private-MAC: \w+|$)/g;
 const SCHEME =
   /\b((?:Bearer|Basic|Digest|Token|AUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5))(?:\s|%20|\+){1,20})([A-Za-z0-9._~+/=-]{8,})/g;
 const DIGEST =
   /\b(Digest\s{1,20})(\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})(?:,\s{0,5}\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})){1,20})/g;
-const ADDRESS = /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*:)([^\s/@'"<>]+)@/gi;
+/** Many passwords contain `@` and `/`, though an address has to encode them. A number and a slash are a port and its path. */
+const ADDRESS =
+  /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>[]*:)([^\s/'"<>]+|(?!\d{1,5}[/?#])[^\s/'"<>]{0,100}\/[^\s@'"<>]{0,100})@/gi;
 /** A token in place of user and password: `https://TOKEN@github.com`. */
 const USER = /(:\/\/)([\w.~+%-]{16,200})(?=@)/g;
 /** The path of a link that lets in whoever has it. */
@@ -176,6 +196,7 @@ export function maskShapes(text: string, mark: Mark, hide: (value: string) => st
     .replace(IBAN, (run, country: string) => maskIban(run, country, mark))
     .replace(TOKEN, (token) => mark(token));
   if (result.includes('eyJ')) result = result.replace(/[\w.-]{20,}/g, (run) => maskWebTokens(run, mark));
+  result = result.replace(BARE_KEY, (key) => mark(key));
   if (result.includes('BEGIN ')) result = result.replace(PRIVATE_KEY, (key) => mark(key));
   if (result.includes('Private-Lines: '))
     result = result.replace(PRIVATE_LINES, (lines, head: string) => head + mark(lines.slice(head.length)));

@@ -9,25 +9,30 @@ import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { maskPhrases } from './redact-phrases.ts';
 import { holdsMark, isMark } from './redact-marks.ts';
 import { maskPrinted } from './redact-printed.ts';
-import { execAt, readQuoted, rewrite } from './redact-quoted.ts';
+import { execAt, quotedBetween, readConcatenated, readQuoted, rewrite } from './redact-quoted.ts';
 import { maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */
 const NAME_IN_TEXT =
-  /(?:"([^"\r\n]{1,200})"|\b([A-Za-z_][\w.-]{1,60})(\\{0,16}["'`])?(?:\)?\])?)(?:\s{0,20}(?:[:=]>?(?!:)|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
+  /(?:"([^"\r\n]{1,200})"|\b([A-Za-z_][\w.-]{1,60})(\\{0,16}["'`])?(?:\)?\])?)(?:\s{0,20}(?:[:=]>?(?!:)|->(?=\s)|[→：]|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
 const NUMBER = /-?\d[\d.eE+-]*/y;
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
 /** A block of YAML: the lines below `token: |` that are indented. */
 const BLOCK = /[|>][+-]?\d?[+-]?[ \t]*\r?\n(?:[ \t]+[^\r\n]*(?:\r?\n|$)){1,200}/y;
 /** `token=[…]`, `password=<…>` */
-const BRACKETED = /([[<(])([^\s,;&"'`<>()[\]{}=:]{8,1000})[\])>]/y;
+const BRACKETED = /([[<({])([^\s,;&"'`<>()[\]{}=:]{8,1000})[\])>}]/y;
 const VALUE_START = /\\{0,16}["'`]?([^\s,;&"'`<>()[\]{}\\]{1,200})/y;
+/** `password = crypt('…', gen_salt('bf'))` */
+const CALL = /[A-Za-z_][\w.]{0,60}\([^)]{0,1000}/y;
 /** Functions of SQL that make a stored password: `password = sha2(?, 256)` has no value in it. */
 const FUNCTION =
   /^(?:aes_encrypt|all|any|array|coalesce|concat|crypt|digest|encode|encrypt|hashbytes|hex|hmac|lower|md5|old_password|password|sha\d?|to_base64|trim|upper)$/i;
 const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
+/** Words of a phrase, behind the first one (BIP 39). */
+const PHRASE_NAME = /mnemonic|phrase/i;
+const WORDS = /(?:[ ,][A-Za-z]{3,8}\b){2,23}/y;
 /** Fields of OAuth, beside which `code` is a secret (RFC 6749, section 4.1). */
 const OAUTH = /grant_type|client_id|redirect_uri|code_verifier|[?&]state=/i;
 const TAG = /<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]*)?>/g;
@@ -133,12 +138,10 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
     const name = inQuotes === undefined ? word : decodeBackslashes(inQuotes.replace(/\\+$/, ''));
     const quote = inQuotes === undefined ? after : `${/\\*$/.exec(inQuotes)?.[0] ?? ''}"`;
     if (!isSecretAt(text, start, name, masking)) return;
-    const quoted = readQuoted(text, start);
-    if (quoted !== null) {
-      const { open, value, close, end } = quoted;
-      if (value !== '') replace(start, end, open + (isCode ? mark(value) : hide(name, value)) + close);
-      return;
-    }
+    const quoted = readConcatenated(text, start);
+    for (const { start: from, open, value, close, end } of quoted)
+      if (value !== '') replace(from, end, open + (isCode ? mark(value) : hide(name, value)) + close);
+    if (quoted.length > 0) return;
     if (isCode) return;
     const block = matchAt(BLOCK, text, start);
     if (block !== '') {
@@ -158,9 +161,17 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
       replace(start, printed.end, printed.shown);
       return;
     }
+    const call = matchAt(CALL, text, start);
+    const arguments_ = call === '' ? [] : quotedBetween(text, start, start + call.length);
+    if (arguments_.length > 0) {
+      for (const { start: from, open, value, close, end } of arguments_)
+        replace(from, end, open + hide(name, value) + close);
+      return;
+    }
     const isLine = LINE_NAME.test(name);
     const number = quote.endsWith('"') ? matchAt(NUMBER, text, start) : '';
-    const value = number === '' ? matchAt(isLine ? LINE_VALUE : VALUE_IN_TEXT, text, start) : number;
+    let value = number === '' ? matchAt(isLine ? LINE_VALUE : VALUE_IN_TEXT, text, start) : number;
+    if (PHRASE_NAME.test(name)) value += matchAt(WORDS, text, start + value.length);
     if (text.charAt(start + value.length) === '(' && FUNCTION.test(value)) return;
     if (number !== '') replace(start, start + number.length, quote + mark(number, 'number') + quote);
     else if (!NO_VALUE.test(value) && value.length >= (isLine ? 1 : 3))
@@ -175,6 +186,18 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
 /** The names of the columns, alone in the first line. */
 const COLUMN_HEAD = /^\ufeff?"?[A-Za-z_][\w. -]{0,60}"?(?:[,;\t]"?[A-Za-z_][\w. -]{0,60}"?){1,100}(?=\r?\n)/;
 
+/** A quoted value may have the separator in it. */
+function cellsOf(line: string, separator: string): string[] {
+  const cells: string[] = [];
+  let isOpen = false;
+  for (const part of line.split(separator)) {
+    if (isOpen) cells.push(`${cells.pop() ?? ''}${separator}${part}`);
+    else cells.push(part);
+    if (part.split('"').length % 2 === 0) isOpen = !isOpen;
+  }
+  return cells;
+}
+
 /** CSV: `email,password` and lines with as many values. */
 function maskColumns(text: string, { isSecretName, hide }: TextMasking): string {
   const head = COLUMN_HEAD.exec(text)?.[0] ?? '';
@@ -185,14 +208,15 @@ function maskColumns(text: string, { isSecretName, hide }: TextMasking): string 
     .slice(head.length)
     .split('\n')
     .map((line) => {
-      const values = line.split(separator);
+      const values = cellsOf(line, separator);
       if (values.length !== names.length) return line;
       return values
         .map((value, at) => {
           const name = names[at] ?? '';
-          const plain = value.replace(/"|\r$/g, '').trim();
+          const open = /^\s*"?/.exec(value)?.[0] ?? '';
+          const plain = value.slice(open.length).trimEnd().replace(/"$/, '');
           if (plain === '' || NO_VALUE.test(plain) || !isSecretName(name)) return value;
-          return value.replace(plain, () => hide(name, plain));
+          return open + hide(name, plain) + value.slice(open.length + plain.length);
         })
         .join(separator);
     });
