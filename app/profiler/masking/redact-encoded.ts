@@ -7,6 +7,8 @@ import { base64AroundMarks, encodeAroundMarks } from './redact-marks.ts';
 
 type Mask = (text: string) => string;
 
+/** No rule finds anything in a shorter text. */
+export const SHORTEST_FIND = 5;
 /** Encodings inside each other, such as JSON in a query in the query of an address. */
 const MOST_ENCODINGS = 3;
 
@@ -93,7 +95,8 @@ export function maskEverywhere(text: string, mask: Mask, depth = 0): string {
     result = result.replace(part, (given: string) => {
       if (!mayHold.test(given)) return given;
       const plain = decode(given);
-      const masked = plain === given ? plain : maskEverywhere(plain, mask, depth + 1);
+      const isLeft = plain === given || plain.length < SHORTEST_FIND;
+      const masked = isLeft ? plain : maskEverywhere(plain, mask, depth + 1);
       return masked === plain ? given : encode(masked);
     });
   }

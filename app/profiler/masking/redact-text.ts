@@ -9,7 +9,7 @@ import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { maskPhrases } from './redact-phrases.ts';
 import { holdsMark, isMark } from './redact-marks.ts';
 import { maskPrinted } from './redact-printed.ts';
-import { execAt, quotedBetween, readConcatenated, readQuoted, rewrite } from './redact-quoted.ts';
+import { execAt, quotedBetween, readConcatenated, rewrite } from './redact-quoted.ts';
 import { maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;

@@ -8,7 +8,7 @@
  */
 import { dropOldest } from '../drop-oldest.ts';
 import { truncateText } from '../record/plain.ts';
-import { decodeAll, maskEverywhere } from './redact-encoded.ts';
+import { decodeAll, maskEverywhere, SHORTEST_FIND } from './redact-encoded.ts';
 import { createMarks } from './redact-marks.ts';
 import { createNameRule } from './redact-names.ts';
 import { learn, maskByName } from './redact-rules.ts';
@@ -43,8 +43,6 @@ export interface RedactorOptions {
 const LONGEST_STRING = 65_536;
 const WORD = /^[A-Za-z_]+$/;
 const SQL_TEXT = /'(?:[^']|'')*(?:'|$)/g;
-/** No rule finds anything in a shorter text. */
-const SHORTEST_FIND = 5;
 /** Texts and keys that have nothing to mask: most repeat from request to request, policies and bodies among them. */
 const MOST_CLEAN = { short: 5000, long: 100 };
 const LONGEST_SHORT = 200;
