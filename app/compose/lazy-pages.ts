@@ -23,24 +23,18 @@ export interface LazyPages {
 export function createLazyPages(options: LazyPagesOptions): LazyPages {
   let parts: PageParts | null = null;
   let dispatch: Dispatch | null = null;
-  let loadingParts: Promise<PageParts> | null = null;
-  let loadingPages: Promise<Dispatch> | null = null;
+  let isPreloaded = false;
 
-  function loadParts(): Promise<PageParts> {
-    loadingParts ??= import('./page-parts.ts').then(
-      ({ createPageParts }) => (parts = createPageParts(options)),
-    );
-    return loadingParts;
+  /** Again after it failed: the package may have been installed again meanwhile. */
+  async function loadParts(): Promise<PageParts> {
+    if (parts !== null) return parts;
+    const { createPageParts } = await import('./page-parts.ts');
+    return (parts ??= createPageParts(options));
   }
 
-  async function createDispatch(): Promise<Dispatch> {
+  async function loadPages(): Promise<Dispatch> {
     const [{ createPageHandler }, loaded] = await Promise.all([import('./create-pages.ts'), loadParts()]);
-    return (dispatch = createPageHandler(options, loaded));
-  }
-
-  function loadPages(): Promise<Dispatch> {
-    loadingPages ??= createDispatch();
-    return loadingPages;
+    return (dispatch ??= createPageHandler(options, loaded));
   }
 
   return {
@@ -69,7 +63,8 @@ export function createLazyPages(options: LazyPagesOptions): LazyPages {
       return urls.toolbarScript();
     },
     preload() {
-      if (loadingPages === null) loadPages().catch(() => undefined);
+      if (!isPreloaded) loadPages().catch(() => undefined);
+      isPreloaded = true;
     },
   };
 }

@@ -16,8 +16,8 @@
  *
  * docs/internals/templates.md lists the helpers in `h`. Each partial in views/partials says on its first line what it is given.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
 import ejs from 'ejs';
 import { messageOf } from '../errors.ts';
 import { escapeHtml, markup } from '../view-helpers/safe-html.ts';
@@ -70,7 +70,20 @@ interface View {
   templates: Map<string, Template>;
 }
 
-const VIEW_NAME = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/;
+/** All at once: the package may be installed again, or its build replaced, while the process runs. */
+function readViews(folder: string): ReadonlyMap<string, View> {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ejs'),
+  );
+  return new Map(
+    files.map((file) => {
+      const filename = join(folder, file);
+      const text = joinLines(readFileSync(filename, 'utf8'));
+      return [file.slice(0, -'.ejs'.length).replaceAll(sep, '/'), { text, filename, templates: new Map() }];
+    }),
+  );
+}
+
 /** Names that a model may not have: words of the language, and what EJS and we bind. */
 const TAKEN = new Set(
   (
@@ -85,20 +98,11 @@ export function createPageRenderer({ viewsFolder, assets, editor }: PageRenderer
   let shown: string | null = null;
   let waiting: (() => string)[] = [];
   const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file), editor, tokenOf: () => shown });
-  const views = new Map<string, View>();
-
-  function fileOf(name: string): string {
-    if (!VIEW_NAME.test(name)) throw new Error(`"${name}" is no name of a view.`);
-    return join(viewsFolder, `${name}.ejs`);
-  }
+  const views = readViews(viewsFolder);
 
   function viewOf(name: string): View {
-    const known = views.get(name);
-    if (known !== undefined) return known;
-    const filename = fileOf(name);
-    if (!existsSync(filename)) throw new Error(`There is no view "${name}".`);
-    const view = { text: joinLines(readFileSync(filename, 'utf8')), filename, templates: new Map() };
-    views.set(name, view);
+    const view = views.get(name);
+    if (view === undefined) throw new Error(`There is no view "${name}".`);
     return view;
   }
 
@@ -129,7 +133,7 @@ export function createPageRenderer({ viewsFolder, assets, editor }: PageRenderer
   }
 
   function hasView(name: string): boolean {
-    return VIEW_NAME.test(name) && existsSync(fileOf(name));
+    return views.has(name);
   }
 
   function render(name: string, model: object = {}): string {

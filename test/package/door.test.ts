@@ -189,6 +189,53 @@ describe('the package', () => {
     });
   }
 
+  it('serves all its pages while its files are gone, as when it is installed again', async () => {
+    const program = `
+      const { renameSync } = require('node:fs');
+      const express = require('express');
+      const { hindsight } = require('express-hindsight');
+      const app = express();
+      const profiler = hindsight(app, { warn() {} });
+      app.get('/fine', (request, response) => response.send('<html><body>fine</body></html>'));
+      app.get('/fails', () => { throw new Error('The host failed.'); });
+      app.use(profiler.notFound, profiler.errors);
+      const server = app.listen(0, '127.0.0.1', async () => {
+        const origin = 'http://127.0.0.1:' + server.address().port;
+        const { headers } = await fetch(origin + '/fine');
+        const link = headers.get('x-debug-token-link');
+        const list = await (await fetch(origin + '/_profiler/')).text();
+        renameSync('node_modules/express-hindsight', 'node_modules/gone');
+        try {
+          const assets = [...list.matchAll(/(?:href|src)="([^"]+\\.(?:css|js)[^"]*)"/g)].map(([, path]) => new URL(path, origin + '/_profiler/').href);
+          const all = [link, link + '.md', link + '?panel=routing', origin + '/_profiler/routes', origin + '/_profiler/zzzzzz', origin + '/fails', origin + '/missing', ...assets];
+          const answers = [];
+          for (const url of all) {
+            const answer = await fetch(url, { headers: { accept: 'text/html' } });
+            const text = await answer.text();
+            answers.push([url.replace(link, 'link').replace(origin, ''), answer.status, /<link rel="stylesheet"|^# |^[^<]/.test(text), /could not|There is no view|ENOENT/.test(text)]);
+          }
+          console.log(JSON.stringify({ assets: assets.length, answers }));
+        } finally {
+          renameSync('node_modules/gone', 'node_modules/express-hindsight');
+          server.close();
+          server.closeAllConnections();
+        }
+      });`;
+    await writeFile(join(folder, 'gone.cjs'), program);
+    const { stdout } = await run(process.execPath, ['gone.cjs'], { cwd: folder, timeout: 20_000 });
+    const { assets, answers } = JSON.parse(stdout) as {
+      assets: number;
+      answers: [path: string, status: number, isStyled: boolean, isBroken: boolean][];
+    };
+    expect(assets).to.be.at.least(2);
+    const statuses = answers.map(([, status]) => status);
+    expect(statuses.slice(0, 7)).to.deep.equal([200, 200, 200, 200, 404, 500, 404]);
+    for (const [path, status, isStyled, isBroken] of answers) {
+      expect([isStyled, isBroken], path).to.deep.equal([true, false]);
+      if (/\.(?:css|js)/.test(path)) expect(status, path).to.equal(200);
+    }
+  });
+
   describe('attached without a line', () => {
     const PLAIN = `
 const app = express();

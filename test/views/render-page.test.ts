@@ -39,11 +39,13 @@ describe('renderPage', () => {
     expect(render('page', {})).to.equal('one');
   });
 
-  it('reads no file before the first page', () => {
-    const render = createPageRenderer({ viewsFolder: join(folder, 'later'), assets });
-    mkdirSync(join(folder, 'later'));
-    write('later/page', 'here');
-    expect(render('page', {})).to.equal('here');
+  it('renders the templates that were there when it was created', () => {
+    write('page', `<%- include('partials/x', {}) %> <%= hasView('partials/x') %> <%= hasView('partials/y') %>`);
+    write('partials/x', 'here');
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    rmSync(join(folder, 'page.ejs'));
+    rmSync(join(folder, 'partials'), { recursive: true });
+    expect(render('page', {})).to.equal('here true false');
   });
 
   it('names the view that failed', () => {
@@ -72,10 +74,10 @@ describe('renderPage', () => {
   });
 
   it('takes no name that leads out of the folder', () => {
-    const render = createPageRenderer({ viewsFolder: join(folder, 'partials'), assets });
     write('secret', 'secret');
+    const render = createPageRenderer({ viewsFolder: join(folder, 'partials'), assets });
     for (const name of ['../secret', '/etc/passwd', 'a/../../secret', 'secret\0'])
-      expect(() => render(name, {}), name).to.throw('is no name of a view');
+      expect(() => render(name, {}), name).to.throw('There is no view');
   });
 
   it('is not led astray by names of the model that EJS or Object know', () => {

@@ -62,6 +62,9 @@ export function createAssets() {
     return entry;
   }
 
+  // The package may be installed again, or its build replaced, while the process runs.
+  if (isBuilt()) for (const file of Object.keys(FILES)) read(file);
+
   return {
     url(file: string): string {
       const extension = extname(file);
