@@ -96,6 +96,8 @@ function finish(file) {
   const finished = text
     // A bundle of ES modules that contains this file has no `require`.
     .replace(/\brequire\("(node:[^"]+)"\)/g, 'process.getBuiltinModule("$1")')
+    // An application may have given a field to all objects, which esbuild takes for an export.
+    .replace(/for\(var name in\s+all\)/g, 'for(var name of Object.keys(all))')
     // Rollup indents the lines of a string that `lineLimit` has cut.
     .replace(/(?<!\\)((?:\\\\)*)\\\n/g, '$1')
     // V8 takes two bytes for each character of a text that has one beyond Latin-1; esbuild leaves these in regular expressions.

@@ -287,6 +287,13 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
         expect(stderr).to.match(/^hindsight: http:\/\/127\.0\.0\.1:\d+\/_profiler\/\n$/);
       });
 
+    it('records an application that has given fields to all objects and lists', async () => {
+      const head = `Object.prototype.given = 'yes'; Array.prototype.given = 'yes'; const express = require('express');`;
+      const { told, stderr } = await runPlain('given.cjs', `${head}${PLAIN}`);
+      expect(told).to.include({ strict: 404, page: 200, body: 'fine', source: 'given.cjs:4' });
+      expect(stderr).to.match(/^hindsight: http\S+\n$/);
+    });
+
     it('records ES modules, and says where the pages are behind a server that has none and listens first', async () => {
       const metrics = `import { createServer } from 'node:http'; import { once } from 'node:events'; const metrics = createServer(() => undefined).listen(0, '127.0.0.1').unref(); await once(metrics, 'listening');`;
       const { told, stderr } = await runPlain(
