@@ -546,6 +546,21 @@ describe('masking', () => {
       expect(redactor.text(text)).to.equal(text);
   });
 
+  it('masks a column of a printed table by its name', () => {
+    const tables = [
+      "┌─────────┬───────┬──────────┐\n│ (index) │ user  │ password │\n├─────────┼───────┼──────────┤\n│ 0       │ 'bob' │ 'hunter2' │\n│ 1       │ 'eve' │ null     │\n└─────────┴───────┴──────────┘",
+      ' user | api_token \n------+-----------\n bob  | hunter2\n eve  | \n(2 rows)',
+      'Users:\n\n| user | password |\n| :--- | -------- |\n| bob  | hunter2  |\n| eve  | [masked] |',
+    ];
+    for (const table of tables) expect(redactor.text(table)).to.equal(table.replace('hunter2', MASK));
+    for (const text of [
+      "type A = 'password' | 'token';\ntype B = 'one' | 'two';",
+      'a | token\nno table',
+      'a|b\nc|d',
+    ])
+      expect(redactor.text(text)).to.equal(text);
+  });
+
   it('masks a block of YAML below a secret name, and what follows it not', () => {
     expect(redactor.text('token: |\n  hunter2\n  hunter3\nname: Bob\nsecret: >-\n    hunter4')).to.equal(
       `token: |\n  ${MASK}\nname: Bob\nsecret: >-\n    ${MASK}`,

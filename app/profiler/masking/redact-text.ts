@@ -223,6 +223,33 @@ function maskColumns(text: string, { isSecretName, hide }: TextMasking): string 
   return head + lines.join('\n');
 }
 
+const CELL_EDGE = /([|│])/;
+const COLUMN_NAME = /^[A-Za-z_][\w. -]{0,60}$/;
+/** Rules of a table have no values. */
+const OF_RULE = /^[-─═+:┬┼┴├┤┌┐└┘\s]*$/;
+
+/** A table as `console.table`, psql or Markdown prints it: a line of names, and lines with as many cells. */
+function maskTables(text: string, { isSecretName, hide }: TextMasking): string {
+  let names: string[] = [];
+  const lines = text.split('\n').map((line) => {
+    const cells = line.split(CELL_EDGE);
+    if (OF_RULE.test(line)) return line;
+    if (cells.length !== names.length) {
+      names = cells.map((cell) => cell.trim());
+      return line;
+    }
+    return cells
+      .map((cell, at) => {
+        const name = names[at] ?? '';
+        const plain = cell.trim().replace(/^(['"])(.*)\1$/, '$2');
+        if (OF_RULE.test(plain) || NO_VALUE.test(plain) || !COLUMN_NAME.test(name)) return cell;
+        return isSecretName(name) ? cell.replace(plain, () => hide(name, plain)) : cell;
+      })
+      .join('');
+  });
+  return lines.join('\n');
+}
+
 export function maskPairs(text: string, given: TextMasking, isCode: boolean): string {
   if (isCode) return maskLoosePairs(text, given, true);
   const masking = OAUTH.test(text)
@@ -232,6 +259,7 @@ export function maskPairs(text: string, given: TextMasking, isCode: boolean): st
       }
     : given;
   let result = maskColumns(text, masking);
+  if (CELL_EDGE.test(result)) result = maskTables(result, masking);
   if (result.includes('<')) result = maskFields(maskElements(result, masking), masking);
   if (result.includes('name="')) result = maskParts(result, masking);
   if (result.includes('=')) result = maskQuery(result, masking);
