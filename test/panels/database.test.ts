@@ -122,6 +122,27 @@ describe('the database panel', () => {
     expect(stored).not.to.contain('abcdefgh1');
   });
 
+  it('masks values of placeholders with a name by their column, and those after a key by the key', () => {
+    const data = collect((context) => {
+      const sqls = [
+        'update u set password = :p, city = :c where id = :i',
+        "select set_config('app.token', $1, true), $2::text",
+        "update u set data = jsonb_set(data, '{password}', $1) where city = $2",
+        'select json_object("password", ?), ?',
+      ];
+      for (const sql of sqls) context.add('query', query({ sql, bindings: ['hunter22', 'Oslo'] }));
+    });
+    const { value } = createRedactor().tree({ data });
+    expect(JSON.stringify(value)).not.to.contain('hunter22');
+    for (const { bindings } of value.data.queries) expect(bindings[1]?.value).to.equal('Oslo');
+    expect(value.data.queries.map(({ bindings }) => bindings[0]?.name)).to.deep.equal([
+      'p',
+      '$1',
+      '$1',
+      '$1',
+    ]);
+  });
+
   it('masks the rows that a statement returned by their columns, also under other names', () => {
     const found = { id: 7, p: 'hunter22', pin: 4711, t: 'abcdefgh1', city: 'Oslo' };
     const data = collect((context) => {

@@ -37,12 +37,15 @@ export interface Collecting {
   sourceAbove: SourceAbove;
 }
 
-function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (string | null)[]): Binding[] {
+function bindingsOf({ sql, system, bindings, types }: Facts['query']): Binding[] {
+  if (bindings.length === 0) return [];
+  const { columns, fields } = aboutStatement(sql, system);
   return bindings.map((value, at) => {
     if (at >= MOST_BINDINGS && typeof value === 'string' && DROPPED.test(value)) return { name: '…', value };
     const name = columns[at] ?? `$${at + 1}`;
+    const field = fields[at] ?? null;
     const type = types?.[at] ?? null;
-    return type === null ? { name, value } : { name, value, type };
+    return { name, ...(field === null ? {} : { field }), value, ...(type === null ? {} : { type }) };
   });
 }
 
@@ -162,14 +165,14 @@ export function collectQueries(
   }
 
   const queries = facts.map((fact, index): DatabaseQuery => {
-    const { columns, shape } = aboutStatement(fact.sql, fact.system);
+    const { shape } = aboutStatement(fact.sql, fact.system);
     shapes.add(shape);
     const { sql: _sql, label: _label, system: _system, server: _server, types: _types, found, ...query } = fact; // prettier-ignore
     return {
       ...withRoundedTimes(query),
       caller: callerOf(fact),
       statement: statementOf(fact),
-      bindings: bindingsOf(fact, columns),
+      bindings: bindingsOf(fact),
       ...(found === undefined ? {} : { found: keptRows(found, fact.sql, fact.system) }),
       ...(fact.lockedBy === undefined ? {} : { lockedBy: withRoundedTimes(fact.lockedBy) }),
       group: groupAt.get(index) ?? null,

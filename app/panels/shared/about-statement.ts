@@ -1,6 +1,14 @@
 /** Properties of statements, each computed once per text, when it is first asked for. */
 import { type ReadStatement, readStatement } from './read-statement.ts';
-import { bindingColumns, labelOf, operationOf, shapeOf, significant, type Operation } from './statements.ts';
+import {
+  bindingColumns,
+  bindingFields,
+  labelOf,
+  operationOf,
+  shapeOf,
+  significant,
+  type Operation,
+} from './statements.ts';
 
 class StatementFacts {
   readonly #sql: string;
@@ -9,6 +17,7 @@ class StatementFacts {
   #label: string | undefined;
   #operation: Operation | undefined;
   #columns: readonly (string | null)[] | undefined;
+  #fields: readonly (string | null)[] | undefined;
   #sources: ReadonlyMap<string, string> | undefined;
   #read: ReadStatement | null | undefined;
 
@@ -31,6 +40,10 @@ class StatementFacts {
 
   get columns(): readonly (string | null)[] {
     return (this.#columns ??= bindingColumns(this.#sql, this.#system));
+  }
+
+  get fields(): readonly (string | null)[] {
+    return (this.#fields ??= bindingFields(this.#sql, this.#system));
   }
 
   get sources(): ReadonlyMap<string, string> {

@@ -17,6 +17,8 @@ export type BindingType = NonNullable<NonNullable<Facts['query']['types']>[numbe
 export interface Binding {
   /** Column, `$1` where it is not plain, or `…` for a note about bindings that were not recorded. */
   name: string;
+  /** Another name, which masking goes by too: the column of a placeholder with a name, or the key in `jsonb_build_object('token', $1)`. */
+  field?: string;
   value: Json;
   type?: BindingType;
 }

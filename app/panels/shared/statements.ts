@@ -207,32 +207,54 @@ function commandKeys(tokens: readonly SqlToken[]): (string | null)[] {
   return names;
 }
 
-/** For each placeholder of a statement, in the order of its bindings, its column; null if that is unclear. */
-export function bindingColumns(sql: string, system?: string): (string | null)[] {
-  const tokens = significant(sql, system);
-  if (COMMAND.test(sql)) return commandKeys(tokens);
-  const names: (string | null)[] = [];
-  let insert = insertColumns(tokens);
-  /** `?` is an operator where placeholders are numbered. */
-  const isNumbered = tokens.some(([kind, text]) => kind === 'd' && text.startsWith('$'));
+/** Of a token its place among the bindings, `before` of which came before it; -1: it is no placeholder. */
+function placeOf(tokens: readonly SqlToken[]): (text: string, before: number) => number {
   const named = namedPlaceholders(tokens);
-  if (named !== null) return named;
+  if (named !== null) return (text) => (/^[:@$]/.test(text) ? named.indexOf(text.slice(1)) : -1);
+  // `?` is an operator where placeholders are numbered.
+  if (tokens.some(([kind, text]) => kind === 'd' && text.startsWith('$')))
+    return (text) => (/^\$\d+$/.test(text) ? Number(text.slice(1)) - 1 : -1);
+  return (text, before) => (/^\?\??$/.test(text) ? before : -1);
+}
+
+/** Of `(values ($1, $2)) as s(id, token)`, by the index of `values`. */
+function listColumns(tokens: readonly SqlToken[], at: number): ReturnType<typeof insertColumns> {
+  const textAt = (place: number): string => tokens[place]?.[1] ?? '';
+  let end = at;
+  for (let depth = 1; depth > 0 && end < tokens.length;)
+    depth += textAt(++end) === '(' ? 1 : textAt(end) === ')' ? -1 : 0;
+  const open = end + (/^as$/i.test(textAt(end + 1)) ? 3 : 2);
+  const close = tokens.findIndex(([, text], place) => place > open && text === ')');
+  if (textAt(open) !== '(' || close === -1) return null;
+  const columns = tokens.slice(open + 1, close).filter(([, text]) => text !== ',');
+  return { columns: columns.map(([, text]) => bare(text)), from: at + 1, depth: 1 };
+}
+
+function columnsIn(tokens: readonly SqlToken[]): (string | null)[] {
+  const names: (string | null)[] = [];
+  const textAt = (at: number): string => tokens[at]?.[1] ?? '';
+  const place = placeOf(tokens);
+  let insert = insertColumns(tokens);
   let depth = 0;
   let column = 0;
   for (const [index, [, text]] of tokens.entries()) {
+    if (insert === null && textAt(index - 1) === '(' && /^values$/i.test(text)) {
+      insert = listColumns(tokens, index);
+      [depth, column] = [0, 0];
+    }
     if (insert !== null && index >= insert.from) {
       if (text === '(' && depth++ === 0 && insert.depth === 1) column = 0;
-      if (text === ')') depth--;
-      if (text === ',' && depth === insert.depth) column++;
+      if (text === ')' && depth-- === 0) insert = null;
+      if (text === ',' && depth === insert?.depth) column++;
       // `select * from unnest($1, $2)` has a list for each column.
-      if (insert.depth === 0 && depth === 0 && /^(?:from|where|on)$/i.test(text))
-        insert = /^unnest$/i.test(tokens[index + 1]?.[1] ?? '') ? { ...insert, depth: 1 } : null;
+      if (insert?.depth === 0 && depth === 0 && /^(?:from|where|on)$/i.test(text))
+        insert = /^unnest$/i.test(textAt(index + 1)) ? { ...insert, depth: 1 } : null;
     }
-    if (!(isNumbered ? /^\$\d+$/ : /^\?\??$/).test(text)) continue;
-    const at = text.startsWith('?') ? names.length : Number(text.slice(1)) - 1;
+    const at = place(text, names.length);
     if (at < 0 || at >= NAMED) continue;
-    if (insert !== null && index === insert.from && insert.depth === 1) {
-      // `values ?` of MySQL: a list of rows.
+    const isRow = depth === 1 && textAt(index - 1) === '(' && textAt(index + 1) === ')';
+    if (insert?.depth === 1 && (index === insert.from || (isRow && insert.columns.length > 1))) {
+      // `values ?` and `values (?)` of MySQL: a list of rows, or a row.
       names[at] ??= insert.columns.join(', ');
       continue;
     }
@@ -240,4 +262,33 @@ export function bindingColumns(sql: string, system?: string): (string | null)[] 
     names[at] ??= (isValue ? insert?.columns[column] : undefined) ?? comparedColumn(tokens, index);
   }
   return Array.from(names, (name) => name ?? null);
+}
+
+/** For each placeholder of a statement, in the order of its bindings, its name or its column; null if that is unclear. */
+export function bindingColumns(sql: string, system?: string): (string | null)[] {
+  const tokens = significant(sql, system);
+  if (COMMAND.test(sql)) return commandKeys(tokens);
+  return namedPlaceholders(tokens) ?? columnsIn(tokens);
+}
+
+const KEY_TEXT = /^(['"])\{?([\w.-]{2,60})\}?\1$/;
+
+/**
+ * What masking goes by besides: the column of a placeholder with a name, and the text before one, as in
+ * `jsonb_build_object('password', $1)` and `set_config('app.token', $1, true)`.
+ */
+export function bindingFields(sql: string, system?: string): (string | null)[] {
+  const tokens = significant(sql, system);
+  const fields = namedPlaceholders(tokens) === null ? [] : columnsIn(tokens);
+  const place = placeOf(tokens);
+  let count = 0;
+  for (const [index, [, text]] of tokens.entries()) {
+    const at = place(text, count);
+    if (at < 0 || at >= NAMED) continue;
+    count++;
+    const [kind, before = ''] = tokens[index - 2] ?? [];
+    const [, , key] = kind === 's' && tokens[index - 1]?.[1] === ',' ? (KEY_TEXT.exec(before) ?? []) : [];
+    if (key !== undefined) fields[at] = key;
+  }
+  return fields;
 }

@@ -83,7 +83,15 @@ describe('statements of MySQL', () => {
       expect(bindingColumns(sql), sql).to.deep.equal(['id', 'password']);
     const sql = 'insert into users (id, password) select a, ? from t where b = ?';
     expect(bindingColumns(sql)).to.deep.equal(['password', 'b']);
-    expect(bindingColumns('insert into users (id, password) values ?')).to.deep.equal(['id, password']);
+    for (const values of ['?', '(?)'])
+      expect(bindingColumns(`insert into users (id, password) values ${values}`)).to.deep.equal([
+        'id, password',
+      ]);
+    expect(bindingColumns('insert into users (id) values (?)')).to.deep.equal(['id']);
+    const lists =
+      'update users u set a = s.b from (values ($1, $2), ($3, lower($4))) as s(id, token) where s.id = $5';
+    expect(bindingColumns(lists)).to.deep.equal(['id', 'token', 'id', 'token', 'id']);
+    expect(bindingColumns('select * from (values ($1)) s where b = $2')).to.deep.equal([null, 'b']);
     const updates = 'update users set password = case id when 1 then ? else lower(?) end where id in (?)';
     expect(bindingColumns(updates)).to.deep.equal(['password', 'password', 'id']);
     for (const one of ['replace(a, ?, 1)', 'cast(? as text)'])
