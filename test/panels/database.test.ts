@@ -58,8 +58,8 @@ describe('the database panel', () => {
     const rowsShown = (rows: number | null) => {
       const data = collect((context) => context.add('query', query({ rows })));
       const profile = { durationMs: 9, panels: {} } as unknown as Profile;
-      return panel.rows?.(data, { profile, amendments: {} })?.figures?.find(({ label }) => label === 'Rows')
-        ?.value;
+      const { figures = [] } = panel.rows?.(data, { profile, amendments: {} }) ?? {};
+      return figures.find(({ label }) => label === 'Rows read')?.value;
     };
     expect([null, 0, 2].map(rowsShown)).to.deep.equal([null, 0, 2]);
   });
@@ -77,8 +77,24 @@ describe('the database panel', () => {
       );
     });
     expect(totals).to.deep.equal({
-      queries: 3, statements: 2, rows: 5, connections: 2, failed: 1,
+      queries: 3, statements: 2, rows: 5, changed: 0, connections: 2, failed: 1,
     }); // prettier-ignore
+  });
+
+  it('counts rows read apart from rows changed, and says which waits are in no total', () => {
+    const data = collect((context) => {
+      context.add('query', query({ rows: 3, waitMs: 0.7 }));
+      context.add('query', query({ sql: 'update claims set a = 1', rows: 2, waitMs: 0.1 }));
+      context.add('query', query({ sql: 'show tables', rows: 4, waitMs: 0 }));
+    });
+    const profile = { durationMs: 9, panels: {} } as unknown as Profile;
+    const { figures = [] } = panel.rows?.(data, { profile, amendments: {} }) ?? {};
+    const shown = figures.filter(({ label }) => /^Rows|^Waiting/.test(label));
+    expect(shown.map(({ label, value, note }) => [label, value, note])).to.deep.equal([
+      ['Waiting for a connection', null, 'without 0.8 ms in 2 waits below 1.0 ms'],
+      ['Rows read', 7, undefined],
+      ['Rows changed', 2, undefined],
+    ]);
   });
 
   it('names an N+1 by its line', () => {

@@ -13,6 +13,7 @@ import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
 import { loopAbove, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { isLoop, groupQueries, loopPlace, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, pick } from '../shared/rows.ts';
+import { isWriting } from '../shared/statements.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
@@ -188,6 +189,11 @@ export function collectQueries(
     const loop = caller === null || above === undefined ? null : loopAbove(caller, above, sourceAbove);
     return groupOf(group, queries, { beyond: beyond.get(repeatKey(caller, shapeAt(first))), loop });
   });
+  const written = (sql: string, rows: number | null): number => (isWriting(sql) ? (rows ?? 0) : 0);
+  const unkeptChanged = [...(context.beyond('query')?.byKey ?? [])].reduce(
+    (sum, [key, { rows }]) => sum + written(readKey(key)[1], rows),
+    0,
+  );
   const excerpts = takeExcerpts({ queries, groups }, excerptAt);
   return {
     statements,
@@ -200,6 +206,7 @@ export function collectQueries(
       queries: queries.length + (unkept?.count ?? 0),
       statements: shapes.size,
       rows: queries.reduce((sum, { rows }) => sum + (rows ?? 0), 0) + (unkept?.rows ?? 0),
+      changed: facts.reduce((sum, { sql, rows }) => sum + written(sql, rows), unkeptChanged),
       connections: new Set(queries.map(({ connection }) => connection).filter((name) => name !== null)).size,
       failed: queries.filter(({ error }) => error !== null).length + (unkept?.failed ?? 0),
     },

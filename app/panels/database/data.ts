@@ -68,6 +68,8 @@ export interface DatabaseData {
     queries: number;
     statements: number;
     rows: number;
+    /** Of `rows`: those that a statement wrote. */
+    changed: number;
     connections: number;
     failed: number;
   };

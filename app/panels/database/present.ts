@@ -1,6 +1,8 @@
 import { isControl } from '../../profiler/transaction-sql.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
-import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { SHORTEST_WAIT_MS } from '../../profiler/read/span.ts';
+import type { Block, Figure, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
@@ -8,6 +10,7 @@ import { loopPlace, timesOf } from '../shared/query-groups.ts';
 import { totalMs } from '../shared/rows.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
+import { isWriting } from '../shared/statements.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { keptNote } from '../shared/unkept.ts';
 import {
@@ -22,8 +25,7 @@ import { type ShownPlan, shownPlans } from './plans.ts';
 import { lineOf, queryDetail, shownName, sqlBlock } from './query-detail.ts';
 import { transactionMarks } from './transactions.ts';
 
-/** From here on waiting for a connection is shown, and is a warning. */
-const WAIT_SHOWN_MS = 1;
+/** From here on waiting for a connection is a warning. */
 const LONG_WAIT_MS = 20;
 const COLOURED = 300;
 
@@ -63,7 +65,7 @@ function badgesOf(query: DatabaseQuery, index: number, { marks, plans }: Showing
   return [
     ...(error === null ? [] : ['failed']),
     ...(isSlow(query) ? ['slow'] : []),
-    ...(waitMs >= WAIT_SHOWN_MS ? [`waited ${durationText(waitMs)}`] : []),
+    ...(waitMs >= SHORTEST_WAIT_MS ? [`waited ${durationText(waitMs)}`] : []),
     ...(plans.get(index)?.tree === undefined ? [] : ['plan']),
     ...(marks.has(index) ? [marks.get(index)?.name ?? ''] : []),
   ];
@@ -170,9 +172,24 @@ function planRow([index, plan]: [number, ShownPlan]): Row {
   };
 }
 
+/** Waits that are too short for the ledger are in no total: the figure says so, because their rows show them. */
+function waitFigure(profile: Profile, queries: readonly DatabaseQuery[]): Figure {
+  const short = queries.filter(({ waitMs }) => waitMs > 0 && waitMs < SHORTEST_WAIT_MS);
+  const sumMs = short.reduce((sum, { waitMs }) => sum + waitMs, 0);
+  const figure = timeFigure(profile, 'connection');
+  const said = `without ${durationText(sumMs)} in ${count(short.length, 'wait')} below ${durationText(SHORTEST_WAIT_MS)}`;
+  return sumMs === 0 ? figure : { ...figure, note: noteOf([figure.note, said]) ?? undefined };
+}
+
 export function presentQueries(data: DatabaseData, { profile, amendments }: PresentFrom): Presentation {
   const { statements, queries, groups, excerpts = [], unkept, totals } = data;
   const asked = statements.map(({ sql }) => !isControl(sql));
+  const isWrite = ({ statement }: DatabaseQuery): boolean => isWriting(statements[statement]?.sql ?? '');
+  /** Of a cursor or a stream, they are not known. */
+  const rowsFigure = (label: string, rows: number, isOf: (query: DatabaseQuery) => boolean): Figure => ({
+    label,
+    value: rows === 0 && !queries.some((query) => query.rows !== null && isOf(query)) ? null : rows,
+  });
   const marks = transactionMarks(data);
   const plans = shownPlans(data, amendments.plan);
   const kept = queries.filter(({ statement }) => asked[statement]).length;
@@ -257,12 +274,9 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
       },
       timeFigure(profile, 'db', 'Query time'),
       shareFigure(profile, 'db'),
-      timeFigure(profile, 'connection'),
-      // Of a cursor or a stream, they are not known.
-      {
-        label: 'Rows',
-        value: totals.rows === 0 && queries.every(({ rows }) => rows === null) ? null : totals.rows,
-      },
+      waitFigure(profile, queries),
+      rowsFigure('Rows read', totals.rows - totals.changed, (query) => !isWrite(query)),
+      rowsFigure('Rows changed', totals.changed, isWrite),
       { label: 'Connections', value: totals.connections > 1 ? totals.connections : null },
       { label: 'Failed', value: totals.failed > 0 ? totals.failed : null, tone: 'bad' },
     ],

@@ -97,12 +97,15 @@ export function shareRow(share: Share, totalMs: number): Row {
 
 export function timeFigure(profile: Profile, kind: SpanKind, label: string = SPAN_KINDS[kind].label): Figure {
   const timeline = timelineOf(profile);
-  const share = timeline?.shares.find((one) => one.kind === kind);
+  const { ms = 0, allMs = 0 } = timeline?.shares.find((one) => one.kind === kind) ?? {};
+  const all = numberHelpers.durationText(allMs);
   return {
     label,
-    value: timeline === null ? null : (share?.ms ?? 0),
+    value: timeline === null ? null : ms,
     unit: 'ms',
     compare: 'cost',
+    // Its rows take longer than it owns.
+    ...(all === numberHelpers.durationText(ms) ? {} : { note: `of ${all}; other work ran during the rest` }),
   };
 }
 
