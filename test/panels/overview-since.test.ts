@@ -7,6 +7,7 @@ import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('since the last request like this', () => {
   let kept: unknown;
+  let stored: unknown;
   const ask = withFindingsDatabase(
     (knex) =>
       knex.raw(`
@@ -24,6 +25,18 @@ describe('since the last request like this', () => {
         const counted = await knex('items').count('* as n');
         kept ??= await knex('items').select('name');
         res.json({ kept, some: counted.length });
+      });
+      app.get('/list', async ({ query }, res) => {
+        const rows = knex('items').select('id').orderBy('id');
+        res.json(
+          await (query.name === undefined
+            ? rows.where('price', '>', 0)
+            : rows.where('name', query.name as string)),
+        );
+      });
+      app.get('/stored', async (req, res) => {
+        stored ??= await knex('items').select('name', 'price');
+        res.status(req.get('x-none') === undefined ? 200 : 404).json(stored);
       });
       app.post('/price/:price', async ({ params }, res) => {
         await knex('items')
@@ -91,6 +104,24 @@ describe('since the last request like this', () => {
     await ask('/price/175', { method: 'POST' });
     const rows = await since(await ask('/page'));
     expect(rows.slice(1, -1)).to.deep.equal(['select … from items price: 150 → 175 LINE']);
+  });
+
+  it('names what was asked otherwise, and how its statement differs', async () => {
+    await ask('/list');
+    expect((await since(await ask('/list?name=Lamp'))).slice(1)).to.deep.equal([
+      'request query name: absent → "Lamp"',
+      'select … from items "price" > ? → "name" = ? LINE',
+    ]);
+  });
+
+  it('names a write of what an earlier one like it had read', async () => {
+    for (const _ of [1, 2]) await ask('/stored');
+    await ask('/price/180', { method: 'POST' });
+    await ask('/stored', { headers: { 'x-none': '1' } });
+    expect((await since(await ask('/stored'))).slice(1)).to.deep.equal([
+      'response the same',
+      'POST /price/180 wrote items in between LINE',
+    ]);
   });
 
   it('says nothing of requests that write', async () => {

@@ -2,16 +2,18 @@
  * What changed since the last request like this: status, fields of the response, rows, and who wrote in between. A change that no write
  * explains, or a write that changed nothing, says where to look.
  */
-import { isRecord, type Json } from '../../profiler/json.ts';
-import { isMasked } from '../../profiler/masking/redact.ts';
+import type { Json } from '../../profiler/json.ts';
+import { isMasked, withoutNumbers } from '../../profiler/masking/redact.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { EarlierRequest, RouteAround } from '../../profiler/read/finding-rule.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { foundRows } from '../shared/found-rows.ts';
+import { type Change, changesOf } from '../shared/json-changes.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
+import { receivedFields } from '../shared/received.ts';
 import { isWriting } from '../shared/statements.ts';
 import type { BesideRow } from './step.ts';
 
@@ -20,56 +22,49 @@ type Query = AllKept['database']['queries'][number];
 
 const MOST_ROWS = 6;
 const MOST_WRITES = 2;
+const MOST_ASKED = 3;
 /** Of each request. */
 const MOST_STATEMENTS = 500;
-const MOST_DEEP = 8;
 const LONGEST = 60;
 /** Milliseconds: a moment so close to its request is when it ran. */
 const NOW_MS = 10_000;
 const RANDOM = /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[\w-]{20,})$/i;
 
-/** The newest with the same line and body of the same client. */
-function sameBefore({ own, earlier }: RouteAround<Partial<AllKept>>): Other | undefined {
-  const asked = ({ head, kept: { request } }: Other): string =>
-    JSON.stringify([head.method, head.url, request?.body?.text ?? null, request?.sessionAndUser ?? null]);
-  return earlier.find((other) => asked(other) === asked(own));
+/** Headers that decide about the response. */
+const TOLD =
+  /^(?:accept|accept-language|idempotency-key|if-.*|prefer|range|x-(?!request-id|forwarded|real-ip|b3|trace).*)$/i;
+
+/** What it was asked with, by name. */
+function askedWith({ kept: { request } }: Other): Map<string, string> {
+  if (request === undefined) return new Map();
+  const told = request.headers.filter(({ name }) => TOLD.test(name));
+  return new Map([
+    ...receivedFields(request).map(({ from, path, value }) => [`${from} ${path}`, shown(value)] as const),
+    ...told.map(({ name, value }) => [`header ${name.toLowerCase()}`, shown(value)] as const),
+  ]);
 }
 
-interface Change {
-  path: string;
-  was: Json | undefined;
-  is: Json | undefined;
+/** Marks of masked values are numbered in each record anew. */
+function lineOf(one: Other): string {
+  return withoutNumbers(JSON.stringify([one.head.method, one.head.url, [...askedWith(one)]]));
 }
 
-function keyOf(value: Json): Json | undefined {
-  return isRecord(value) ? (value.id ?? value._id ?? value.uuid) : undefined;
+function userOf({ kept: { request } }: Other): string {
+  return withoutNumbers(JSON.stringify(request?.sessionAndUser ?? null));
 }
 
-/** Members by name, elements by their id or else by their place. */
-function membersOf(value: Json): Map<string, Json> | null {
-  if (Array.isArray(value)) {
-    const keys = value.map(keyOf);
-    const areNamed =
-      value.length > 0 && keys.every((key) => key !== undefined) && new Set(keys).size === keys.length;
-    return new Map(
-      value.map((item, at) => [areNamed ? `[id ${JSON.stringify(keys[at])}]` : `[${at}]`, item]),
-    );
-  }
-  return isRecord(value) ? new Map(Object.entries(value).map(([name, item]) => [`.${name}`, item])) : null;
+interface Before {
+  before: Other;
+  isSame: boolean;
 }
 
-function* changesOf(was: Json, is: Json, path = '', depth = 0): Generator<Change> {
-  const [before, now] = [membersOf(was), membersOf(is)];
-  if (before === null || now === null || depth > MOST_DEEP) {
-    if (JSON.stringify(was) !== JSON.stringify(is)) yield { path, was, is };
-    return;
-  }
-  for (const [step, item] of now) {
-    const old = before.get(step);
-    if (old === undefined) yield { path: path + step, was: old, is: item };
-    else yield* changesOf(old, item, path + step, depth + 1);
-  }
-  for (const [step, old] of before) if (!now.has(step)) yield { path: path + step, was: old, is: undefined };
+/** The newest of this route and user that asked for the same, or else the newest with this status. */
+function lastBefore({ own, earlier }: RouteAround<Partial<AllKept>>): Before | null {
+  const [line, user] = [lineOf(own), userOf(own)];
+  const others = earlier.filter((other) => other.head.method === own.head.method && userOf(other) === user);
+  const same = others.find((other) => lineOf(other) === line);
+  const before = same ?? others.find(({ head }) => head.status === own.head.status);
+  return before === undefined ? null : { before, isSame: same !== undefined };
 }
 
 function isOfMoment(value: Json | undefined, { head }: Other): boolean {
@@ -140,16 +135,47 @@ function rowChanges(own: Other, before: Other, { values }: { values: boolean }):
   });
 }
 
-/** Statements that only one of the two ran, as reads that a cache spares. */
+/** Operators and values, which belong to the column before. */
+const COMPARED = /^(?:[<>=!]+|i?like|in|\(?\?\)?)$/i;
+
+/** Where two texts differ, in whole words. */
+function changedPart(was: string, is: string): string {
+  const [before, now] = [was.split(' '), is.split(' ')];
+  let first = 0;
+  while (first < Math.min(before.length, now.length) && before[first] === now[first]) first++;
+  let last = 0;
+  const most = Math.min(before.length, now.length) - first;
+  while (last < most && before.at(-1 - last) === now.at(-1 - last)) last++;
+  while (last > 0 && COMPARED.test(now.at(-last) ?? '')) last--;
+  const [old, fresh] = [before, now].map((words) =>
+    words
+      .slice(first, words.length - last)
+      .join(' ')
+      .slice(0, LONGEST),
+  );
+  return `${old || 'nothing'} → ${fresh || 'nothing'}`;
+}
+
+/** Statements that only one of the two ran: one that differs in its conditions, or a read that a cache spared. */
 function ranOnce(own: Other, before: Other): BesideRow[] {
-  const only = (these: Other, those: Other, text: string): BesideRow[] => {
-    const known = new Set(statementsOf(those).map(({ sql }) => sql));
-    const once = new Map(statementsOf(these).map((one) => [one.sql, one]));
-    return [...once.values()].flatMap(({ sql, system, query }) =>
-      known.has(sql) ? [] : [{ label: aboutStatement(sql, system).label, text, place: query.caller }],
+  const shapes = (other: Other): Map<string, BesideRow> =>
+    new Map(
+      statementsOf(other).map(({ sql, system, query: { caller: place } }) => {
+        const { shape, label } = aboutStatement(sql, system);
+        return [shape, { label, place }];
+      }),
     );
-  };
-  return [...only(before, own, 'did not run this time'), ...only(own, before, 'ran only this time')];
+  const [was, is] = [shapes(before), shapes(own)];
+  const gone = [...was].filter(([shape]) => !is.has(shape));
+  return [
+    ...[...is].flatMap(([shape, row]): BesideRow[] => {
+      if (was.has(shape)) return [];
+      const at = gone.findIndex(([, { label, place }]) => label === row.label && place === row.place);
+      const [[old] = [null]] = at === -1 ? [] : gone.splice(at, 1);
+      return [{ ...row, text: old === null ? 'ran only this time' : changedPart(old, shape) }];
+    }),
+    ...gone.map(([, row]) => ({ ...row, text: 'did not run this time' })),
+  ];
 }
 
 function tablesOf(other: Other, isWanted: (sql: string) => boolean): Map<string, string | null> {
@@ -163,11 +189,18 @@ function tablesOf(other: Other, isWanted: (sql: string) => boolean): Map<string,
   );
 }
 
-/** Requests in between that wrote what this one reads, the newest first. */
-function writesBetween(own: Other, before: Other, others: readonly Other[]): BesideRow[] {
-  const read = tablesOf(own, (sql) => !isWriting(sql));
+/** Requests in between that wrote what this one or those like it read, the newest first. */
+function writesBetween(
+  own: Other,
+  before: Other,
+  { others, alike }: Record<'others' | 'alike', readonly Other[]>,
+): BesideRow[] {
+  const read = new Set(alike.flatMap((one) => [...tablesOf(one, (sql) => !isWriting(sql)).keys()]));
   return others
-    .filter(({ head }) => head.startedAt > before.head.startedAt && head.startedAt < own.head.startedAt)
+    .filter(({ head: { startedAt, durationMs } }) => {
+      const endedAt = startedAt + (durationMs ?? Infinity);
+      return endedAt > before.head.startedAt && startedAt < own.head.startedAt;
+    })
     .flatMap((other): BesideRow[] => {
       const { token, method, url } = other.head;
       const [written] = [...tablesOf(other, isWriting)].filter(([table]) => read.has(table));
@@ -205,29 +238,56 @@ function headChanges(own: Other, before: Other): BesideRow[] {
   );
 }
 
-export function sinceRows(beside: BesideProfile): BesideRow[] {
-  const around = beside.around;
-  const before = around === null ? undefined : sameBefore(around);
-  if (around === null || before === undefined) return [];
-  const { own } = around;
-  // What writes may respond otherwise each time.
-  if (tablesOf(own, isWriting).size > 0) return [];
+function requestChanges(own: Other, before: Other): BesideRow[] {
+  const [was, is] = [askedWith(before), askedWith(own)];
+  return [...new Set([...was.keys(), ...is.keys()])]
+    .filter((name) => withoutNumbers(was.get(name) ?? '') !== withoutNumbers(is.get(name) ?? ''))
+    .map((name) => ({
+      label: 'request',
+      text: `${name}: ${was.get(name) ?? 'absent'} → ${is.get(name) ?? 'absent'}`,
+    }))
+    .slice(0, MOST_ASKED);
+}
+
+/** What writes may respond otherwise each time. */
+function isWrite({ head, kept }: Other): boolean {
+  if (/^(?:PUT|PATCH|DELETE)$/.test(head.method)) return true;
+  return tablesOf({ head, kept }, isWriting).size > 0 || (kept.jobs?.items.length ?? 0) > 0;
+}
+
+function sameChanges(own: Other, before: Other): { changed: BesideRow[]; isSameResponse: boolean } {
   const sent = responseChanges(own, before);
-  const changed = [
-    ...headChanges(own, before),
-    ...(sent ?? []),
-    ...rowChanges(own, before, { values: sent === null || sent.length === 0 }),
-    ...ranOnce(own, before),
-  ];
-  const written = writesBetween(own, before, beside.before);
-  if (changed.length + written.length === 0) return [];
+  const isSameResponse = sent?.length === 0;
+  const values = sent === null || isSameResponse;
+  return {
+    isSameResponse,
+    changed: [...headChanges(own, before), ...(sent ?? []), ...rowChanges(own, before, { values })],
+  };
+}
+
+export function sinceRows({ around, before: all }: BesideProfile): BesideRow[] {
+  const found = around === null || isWrite(around.own) ? null : lastBefore(around);
+  if (around === null || found === null) return [];
+  const { own, earlier, siblings } = around;
+  // What reads nothing is not shown with all requests before it.
+  const others = all.length > 0 ? all : siblings;
+  const { before, isSame } = found;
+  const { changed, isSameResponse } = isSame
+    ? sameChanges(own, before)
+    : { changed: [], isSameResponse: false };
+  const line = lineOf(own);
+  const alike = [own, ...earlier.filter((other) => lineOf(other) === line)];
+  const written = isSame ? writesBetween(own, before, { others, alike }) : [];
+  const ran = ranOnce(own, before);
+  if (changed.length + ran.length + written.length === 0) return [];
   const { token, startedAt } = before.head;
-  const line = `${own.head.method} ${own.head.url}`.slice(0, 200);
+  const label = `${own.head.method} ${before.head.url}`.slice(0, 200);
   const text = `${durationText(own.head.startedAt - startedAt)} before`;
   return [
-    { token, label: line, text, fields: [{ label: 'Token', value: token }] },
-    ...changed.slice(0, MOST_ROWS),
-    ...(sent?.length === 0 ? [{ label: 'response', text: 'the same' }] : []),
+    { token, label, text, fields: [{ label: 'Token', value: token }] },
+    ...requestChanges(own, before),
+    ...[...changed, ...ran].slice(0, MOST_ROWS),
+    ...(isSameResponse ? [{ label: 'response', text: 'the same' }] : []),
     ...written.slice(0, MOST_WRITES),
   ];
 }
