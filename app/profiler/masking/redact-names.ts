@@ -5,12 +5,14 @@ const SECRET_WORDS = [
   'secret', 'secrets', 'token', 'tokens', 'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp',
   'ssn', 'cvv', 'cvv2', 'cvc', 'csc', 'csrf', 'xsrf', 'jwt', 'bearer', 'sid', 'sessid', 'pin', 'pwd', 'pw', 'iban', 'salt', 'mnemonic',
   'oauth', 'hmac', 'psk', 'cvn', 'kennwort', 'senha', 'contrasena', 'wachtwoord', 'losenord', 'salasana', 'heslo', 'haslo', 'parola', 'sifre',
+  'mdp', 'pswd', 'psw', 'creds',
 ]; // prettier-ignore
 /** Letters of a name in this order, whatever separates them. */
 const SECRET_JOINED = [
   'password', 'passwd', 'passwort', 'secret', 'privatekey', 'cardnumber', 'ccnumber', 'accountnumber', 'creditcard', 'securitycode',
-  'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'phpsessid', 'samlresponse', 'clientassertion',
-  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol', 'securityanswer', 'seedphrase', 'recoveryphrase', 'motdepasse',
+  'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'sessid', 'samlresponse', 'clientassertion',
+  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'verificationcode', 'confirmationcode', 'activationcode', 'onetimecode',
+  'logincode', 'resetcode', 'smscode', 'mfacode', '2facode', 'twofactorcode', 'secwebsocketprotocol', 'securityanswer', 'seedphrase', 'recoveryphrase', 'motdepasse',
 ]; // prettier-ignore
 const SECRET_WHOLE = ['dpop'];
 /** Words that begin with `auth` or `pass`, but for `author`, `passed`, `passing`, `passage` and those like them. */
@@ -67,8 +69,14 @@ const NAME_END = 200;
 const LONGEST_REMEMBERED = 100;
 const MOST_REMEMBERED = 2500;
 
+/** Accents and characters without a width: `contraseña`. */
+const UNSEEN = /[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff]/g;
+
 function wordsOf(name: string): string[] {
   return (name.length > 2 * NAME_END ? `${name.slice(0, NAME_END)} ${name.slice(-NAME_END)}` : name)
+    .normalize('NFKD')
+    .replace(UNSEEN, '')
+    .replaceAll('ł', 'l')
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)

@@ -23,6 +23,8 @@ const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
   ['[\\w+/-]{60,}={0,2}', 'ABSK bedrock-api-key-'],
   ['[\\w-]{30,}', 'AQ.Ab'],
   ['[\\w-]{20,}', 'v1.local. v2.local. v3.local. v4.local. v2.public. v3.public. v4.public.'],
+  ['[A-Za-z0-9]{100,}', 'xprv yprv zprv tprv'],
+  ['[a-z0-9]{58}', 'nsec1'],
   ['[A-Za-z0-9]{16,}', 'LTAI EZAK EZTK AKCp'],
   ['[A-Za-z0-9]{30,}', 'live_ test_'],
   ['[a-f0-9]{32,}', 'sk_ fc- shptka_'],
