@@ -3,11 +3,14 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../app/paths.ts';
+import { truncateText } from '../../app/profiler/record/plain.ts';
 import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { examplesOf } from '../support/masking-table.ts';
 
 const redactor = createRedactor();
 const MASK = '[masked]';
+/** Of a secret. */
+const SHOWN_BEFORE_CUT = 14;
 const security = readFileSync(join(packageRoot(), 'docs/masking.md'), 'utf8');
 
 /** As it may stand in a profile: alone, in a line, and as the value that JSON makes of it. */
@@ -96,6 +99,18 @@ describe('what an encoding hides', () => {
       });
       expect(left.map(({ text }) => text)).to.deep.equal([]);
     });
+
+  it('is masked where it was truncated', () => {
+    // A part of a card’s number has no check digit; what follows `@` or `/` may be a host.
+    const whole = /^(?:payment cards|bank accounts)|:a[@/]SECRET|\/\/SECRET@|code=hunter22/;
+    const left = promised.flatMap(({ kind, example, text, secrets: [secret = ''] }) => {
+      if (whole.test(kind) || whole.test(example)) return [];
+      const to = text.indexOf(secret) + SHOWN_BEFORE_CUT;
+      const shown = redactor.text(truncateText(`${text} and more`, to));
+      return shown.includes(secret.slice(0, SHOWN_BEFORE_CUT)) ? [text] : [];
+    });
+    expect(left).to.deep.equal([]);
+  });
 
   it('stays readable around the mask', () => {
     const shown = (text: string): string => redactor.text(text);

@@ -88,7 +88,10 @@ const RANDOM_RUN = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12}/;
 
 /** Whether a value looks like something that a machine made: no blank, and 12 letters and digits in a row. */
 export function looksRandom(value: string): boolean {
-  return /^[\w+/=~.:-]+$/.test(value) && RANDOM_RUN.test(value.slice(0, LOOKED_AT));
+  return (
+    /^[\w+/=~.:-]+(?:…(?: \(\d+ more characters\))?)?$/.test(value) &&
+    RANDOM_RUN.test(value.slice(0, LOOKED_AT))
+  );
 }
 
 type Kind = 'secret' | 'ambiguous' | 'innocent';

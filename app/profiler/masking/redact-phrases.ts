@@ -7,7 +7,7 @@ import { holdsMark } from './redact-marks.ts';
 import { maskCommands } from './redact-commands.ts';
 import { maskPrinted } from './redact-printed.ts';
 import { quotedBetween, readQuoted, rewrite } from './redact-quoted.ts';
-import { NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { CUT_NOTE, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
   /\(([^()]{1,4000})\)\s{0,20}(?:(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?|=(?:\s{0,20}row)?)\s{0,20}(?=\()/gi;
@@ -92,7 +92,7 @@ function maskAfterBlanks(text: string, { isSecretName, hide, mark }: TextMasking
       return;
     }
     const { open, value, close, end } = quoted;
-    if (value === '' || holdsMark(value) || close === '') return;
+    if (value === '' || holdsMark(value) || (close === '' && !CUT_NOTE.test(value))) return;
     const isLiteral = open.endsWith("'") && (isStatement || IDENTIFIED.test(name));
     if (isLiteral || isBareSecret(value, dashes !== ''))
       replace(start, end, open + hide(name, value) + close);
@@ -122,8 +122,10 @@ function maskConditions(text: string, { isSecretName, hide }: TextMasking): stri
 }
 
 /** What a database says of a value that is there already: `Key (api_token)=(…) already exists`, `Duplicate entry '…' for key 'users.api_token'`. */
-const DETAIL = /\(((?:\w{1,60}\()?[\w", .:]{1,300}\)?)\)=\(([^()]{1,2000})\)/g;
-const DUPLICATE = /\bentry '((?:[^'\\]|''|\\.){1,500})' for key '([\w.$-]{1,200})'/g;
+const DETAIL = /\(((?:\w{1,60}\()?[\w", .:]{1,300}\)?)\)=\(([^()]{1,2000})(?=\)|\(\d)/g;
+/** Without its end, the key is not known. */
+const DUPLICATE =
+  /\bentry '((?:[^'\\]|''|\\.){1,500})(?:' for key '([\w.$-]{1,200})'|(?<=… \(\d{1,9} more characters\))$)/g;
 
 function maskDuplicates(text: string, { isSecretName, hide }: TextMasking): string {
   return text
@@ -136,9 +138,10 @@ function maskDuplicates(text: string, { isSecretName, hide }: TextMasking): stri
         values.length === names.length
           ? values.map((value, at) => (isSecretName(names[at] ?? '') ? hide(names[at] ?? '', value) : value))
           : [hide(name, given)];
-      return `(${columns})=(${shown.join(', ')})`;
+      return `(${columns})=(${shown.join(', ')}`;
     })
-    .replace(DUPLICATE, (whole, value: string, key: string) => {
+    .replace(DUPLICATE, (whole, value: string, key?: string) => {
+      if (key === undefined) return `entry '${hide('secret', value)}`;
       const column = key.replace(/[_-](?:key|unique|uniq|idx|index)$/i, '');
       return isSecretName(column) ? `entry '${hide(column, value)}' for key '${key}'` : whole;
     });

@@ -50,13 +50,15 @@ export function maskByName(name: string, value: string, hide: (part: string) => 
   return scheme + hide(value.slice(scheme.length));
 }
 
+/** What truncateText appends to a text; no part of the value. */
+export const CUT_NOTE = /… \(\d+ more characters\)$/;
+
 const MOST_LEARNED = 100;
 /** A value and its HMAC-SHA256 in base64, as signed cookies have it: `s:<session id>.<signature>`. */
 const SIGNED = /^(?:s:)?(.+)\.[\w+/-]{43}=?$/;
 
 export function learn(value: string, into: Map<string, string>): void {
-  // The note that truncateText appends is not part of the value.
-  const whole = value.replace(/… \(\d+ more characters\)$/, '');
+  const whole = value.replace(CUT_NOTE, '');
   const pair = /^[A-Za-z0-9+/]{8,}={0,2}$/.test(whole) ? Buffer.from(whole, 'base64').toString('utf8') : '';
   const password = /^[^:\0-\x1f\ufffd]*:([^\0-\x1f\ufffd]+)$/.exec(pair)?.[1];
   const decoded = decodePercent(whole);

@@ -41,38 +41,40 @@ const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
   ['[a-fA-F0-9]{32,}', 'shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_ dor_v1_ dapi key- pul-'],
 ]; // prettier-ignore
 
+/** What a limit of length left of one. */
+const TRUNCATED = '[\\w$+/.=,:%-]{4,120}(?=… \\(\\d)';
+const SERVICES: readonly (readonly [rest: string, head: string])[] = [
+  ['[\\w/]{20,}', 'hooks\\.slack\\.com/services/'],
+  ['[\\w-]{20,}', 'discord(?:app)?\\.com/api/webhooks/\\d{5,25}/'],
+  ['[\\w/]{8,}', 'hooks\\.zapier\\.com/hooks/catch/'],
+  ['[\\w@/-]{20,}', '[\\w-]{1,60}\\.webhook\\.office\\.com/webhookb2/'],
+  // Bots of Telegram and Discord, Azure, Mailchimp and Mailgun, Salesforce, Terraform, sealed cookies.
+  ['[\\w-]{33}', '\\d{8,10}:AA'],
+  ['[\\w~.-]{31,34}', '[\\w~.-]{3}\\dQ~'],
+  ['[\\w-]{27,40}', '[MNO][\\w-]{23,27}\\.[\\w-]{6}\\.'],
+  ['[A-Za-z0-9]{20,30}', '[A-Za-z0-9]{52}JQQJ9'],
+  ['(?:us\\d{1,2}|[0-9a-f]{8}-[0-9a-f]{8})(?![\\w-])', '[0-9a-f]{32}-'],
+  ['[\\w.]{40,}', '00D\\w{12,15}!'],
+  ['[\\w-]{40,}', '[A-Za-z0-9]{14}\\.atlasv1\\.'],
+  ['[\\w*-]{60,}', 'Fe26\\.2\\*\\*?'],
+];
+/** Of passwords, as servers store them; and a bot of Telegram in an address. */
+const HASHES: readonly (readonly [rest: string, head: string])[] = [
+  ['[\\w-]{30,}', '/bot\\d{6,12}:'],
+  ['[\\w$+/.=,-]{30,}', '\\$(?:(?:[1567PHS]|2[abxy]?|apr1|g?y|scrypt)\\$|argon2[id]|pbkdf2)'],
+  ['[\\w$+/.=,-]{30,}', 'pbkdf2[:_]sha\\d{1,3}[:$]'],
+  ['[\\w+/]{28,}={0,2}', '\\{S?SHA\\d{0,3}\\}'],
+  ['[\\w+/=$:]{40,}', 'SCRAM-SHA-\\d{1,3}\\$\\d{1,7}:'],
+  ['[0-9A-F]{35}(?!\\w)', '\\*[0-9A-F]{5}'],
+];
+
 function tokenExpression(): RegExp {
-  const words = TOKENS.map(([rest, prefixes]) => {
-    const either = prefixes
-      .replaceAll(/[.+/$]/g, '\\$&')
-      .split(' ')
-      .join('|');
-    return `(?:${either})${rest}`;
-  });
-  const others = [
-    'hooks\\.slack\\.com/services/[\\w/]{20,}',
-    'discord(?:app)?\\.com/api/webhooks/\\d{5,25}/[\\w-]{20,}',
-    'hooks\\.zapier\\.com/hooks/catch/[\\w/]{8,}',
-    '[\\w-]{1,60}\\.webhook\\.office\\.com/webhookb2/[\\w@/-]{20,}',
-    '\\d{8,10}:AA[\\w-]{33}',
-    '[\\w~.-]{3}\\dQ~[\\w~.-]{31,34}',
-    // Bots of Discord, Azure, Mailchimp and Mailgun, Salesforce, Terraform, sealed cookies.
-    '[MNO][\\w-]{23,27}\\.[\\w-]{6}\\.[\\w-]{27,40}',
-    '[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{20,30}',
-    '[0-9a-f]{32}-(?:us\\d{1,2}|[0-9a-f]{8}-[0-9a-f]{8})(?![\\w-])',
-    '00D\\w{12,15}![\\w.]{40,}',
-    '[A-Za-z0-9]{14}\\.atlasv1\\.[\\w-]{40,}',
-    'Fe26\\.2\\*[\\w*-]{60,}',
-  ];
-  const inside = [
-    '/bot\\d{6,12}:[\\w-]{30,}',
-    '\\$(?:(?:[1567PHS]|2[abxy]?|apr1|g?y|scrypt)\\$|argon2[id]|pbkdf2)[\\w$+/.=,-]{30,}',
-    'pbkdf2[:_]sha\\d{1,3}[:$][\\w$+/.=,-]{30,}',
-    '\\{S?SHA\\d{0,3}\\}[\\w+/]{28,}={0,2}',
-    'SCRAM-SHA-\\d{1,3}\\$\\d{1,7}:[\\w+/=$:]{40,}',
-    '\\*[0-9A-F]{40}(?!\\w)',
-  ];
-  return new RegExp(`(?<![A-Za-z0-9])(?:${[...words, ...others].join('|')})|${inside.join('|')}`, 'g');
+  const either = (list: typeof HASHES): string =>
+    list.map(([rest, head]) => `(?:${head})(?:${rest}|${TRUNCATED})`).join('|');
+  const words = TOKENS.map(
+    ([rest, prefixes]) => [rest, prefixes.replaceAll(/[.+/$]/g, '\\$&').replaceAll(' ', '|')] as const,
+  );
+  return new RegExp(`(?<![A-Za-z0-9])(?:${either([...words, ...SERVICES])})|${either(HASHES)}`, 'g');
 }
 
 const TOKEN = tokenExpression();
@@ -107,12 +109,12 @@ const PRIVATE_LINES = /(Private-Lines: \d{1,5}\s{1,5})[\w+/=\s\\]+?(?:Private-MA
 const SCHEME =
   /\b((?:Bearer|Basic|Digest|Token|AUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5))(?:\s|%20|\+){1,20})([A-Za-z0-9._~+/=-]{8,})/g;
 const DIGEST =
-  /\b(Digest\s{1,20})(\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})(?:,\s{0,5}\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})){1,20})/g;
+  /\b(Digest\s{1,20})(\w{1,20}=(?:"[^"]{0,500}(?:"|$)|[^\s,"]{1,500})(?:,\s{0,5}\w{1,20}=(?:"[^"]{0,500}(?:"|$)|[^\s,"]{1,500})){1,20})/g;
 /** Many passwords contain `@` and `/`, though an address has to encode them. A number and a slash are a port and its path. */
 const ADDRESS =
-  /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>[]*:)([^\s/'"<>]+|(?!\d{1,5}[/?#])[^\s/'"<>]{0,100}\/[^\s@'"<>]{0,100})@/gi;
+  /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>[]*:)(?!\d{1,5}(?:[/?#…]|$))([^\s/'"<>]+(?=@)|[^\s/'"<>]{0,100}\/[^\s@'"<>]{0,100}(?=@)|[^\s/@'"<>]+(?=… \(\d|$))/gi;
 /** A token in place of user and password: `https://TOKEN@github.com`. */
-const USER = /(:\/\/)([\w.~+%-]{16,200})(?=@)/g;
+const USER = /(:\/\/)([\w.~+%-]{16,200})(?=@|… \(\d)/g;
 /** The path of a link that lets in whoever has it. */
 const LINK =
   /(\/(?:reset(?:[-_]?password)?|set[-_]?password|password[-_/]reset|(?:forgot|change)[-_]?password|magic(?:[-_]?link)?|(?:verify|confirm)(?:[-_]?(?:email|account))?|email[-_/](?:verify|confirm)|activat(?:e|ion)|unsubscribe|invit(?:e|ation)s?|tokens?)\/)([\w.~=-]{12,500})/gi;
@@ -184,9 +186,9 @@ export function maskShapes(text: string, mark: Mark, hide: (value: string) => st
   const markRandom = (whole: string, head: string, value: string): string =>
     looksRandom(value) ? head + hide(value) : whole;
   let result = text;
-  if (result.includes('@') && result.includes('://'))
+  if (result.includes('://'))
     result = result
-      .replace(ADDRESS, (_, head: string, password: string) => `${head}${mark(password)}@`)
+      .replace(ADDRESS, (_, head: string, password: string) => `${head}${mark(password)}`)
       .replace(USER, markRandom);
   if (/%(?:25){0,3}40/.test(result))
     result = result.replace(

@@ -10,7 +10,7 @@ import { maskPhrases } from './redact-phrases.ts';
 import { holdsMark, isMark } from './redact-marks.ts';
 import { maskPrinted } from './redact-printed.ts';
 import { execAt, quotedBetween, readConcatenated, rewrite } from './redact-quoted.ts';
-import { maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { CUT_NOTE, maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */
@@ -37,7 +37,7 @@ const WORDS = /(?:[ ,][A-Za-z]{3,8}\b){2,23}/y;
 const OAUTH = /grant_type|client_id|redirect_uri|code_verifier|[?&]state=/i;
 const TAG = /<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]*)?>/g;
 const FIELD =
-  /<(?:input|meta|button|option|textarea|add|property|param|entry|setting|variable|field)\s[^<>]*>/gi;
+  /<(?:input|meta|button|option|textarea|add|property|param|entry|setting|variable|field)\s[^<>]*(?:>|$)/gi;
 /** The quotes may be escaped, inside a string. Type, hint or label say it in `<input type="password">`. */
 const FIELD_NAME =
   /\b(?:name|id|key|type|placeholder|autocomplete|aria-label)\s{0,5}=\s{0,5}(?:\\{0,16}["'])?([^"'\s<>\\]{1,200})/gi;
@@ -76,7 +76,7 @@ function maskElements(text: string, { isSecret, isSecretName, hide }: TextMaskin
     if (whole.endsWith('/>')) return;
     const content = /^[^<]*/.exec(text.slice(start, start + 200))?.[0] ?? '';
     if (!isSecret(name, content)) {
-      const plain = content.trim();
+      const plain = content.replace(CUT_NOTE, '').trim();
       const given = isCodeLike(plain) ? fieldName(whole, isSecretName) : undefined;
       if (given !== undefined) replace(start, start + content.length, hide(given, plain));
       return;
