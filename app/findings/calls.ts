@@ -10,7 +10,7 @@ import { addTo } from '../profiler/group-by.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, isReading, lostMethods, outcomeOf, tellsOf, triesOf, typeOf } from './shared/calls.ts';
 import { type Call, type Database, endOf, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
-import { isOfWork, wasSeen } from './shared/errors.ts';
+import { isLogged, isOfWork, messageOf, wasSeen } from './shared/errors.ts';
 import { isSuccess } from './shared/http.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
@@ -157,20 +157,22 @@ function refusalSent(
   return [{ label: 'failure ignored', broke: 'unseen', severity: 'warn', sentence, anchor, place }];
 }
 
-const failedCall: Rule<Needs<'http_client', 'request' | 'exception'>> = {
+const failedCall: Rule<Needs<'http_client', 'request' | 'exception' | 'logs'>> = {
   name: 'failed-call',
   needs: ['http_client'],
   labels: ['call failed', 'failure ignored'],
   why: 'The call got no response, a 5xx or a 429, was not retried, and the response is an error or says nothing of it. A call that the application aborted is no failure, unless a timer did. Or it got another 4xx, and the 200 has an error in it.',
-  fix: 'Name the missing data in the response, or respond with 502 or 503. Give the call a timeout, and log its error.',
-  find({ http_client, request, exception }, { status, outcome }) {
+  fix: 'Name the missing data in the response, or respond with 502 or 503, and log the error.',
+  find({ http_client, request, exception, logs }, { status, outcome }) {
     const { calls } = http_client;
     // Retried calls have their own rule.
     const retried = new Set(triesOf(calls).flat());
     const failed = calls.flatMap((call, index) =>
       hasFailed(call) && !retried.has(index) ? [{ call, index }] : [],
     );
-    const [first] = failed;
+    // One that the response could tell of comes first.
+    const headersAtMs = request?.response?.headersAtMs ?? Infinity;
+    const first = failed.find((one) => endOf(one.call) <= headersAtMs) ?? failed[0];
     if (first === undefined) return refusalSent(calls, request, status);
     const { call, index } = first;
     // The response of a fallback says so.
@@ -185,17 +187,20 @@ const failedCall: Rule<Needs<'http_client', 'request' | 'exception'>> = {
     const more = failed.length > 1 ? `, as did ${count(failed.length - 1, 'other call')}` : '';
     const what = `${callName(call)} ${how}${more}`;
     const isThrown = exception?.errors.some((one) => wasSeen(one) && isOfWork(one, { http_client })) === true;
-    const place = call.caller;
-    const anchor = `c${index + 1}`;
-    return [
+    const failure = failureOf(
       {
-        ...failureOf(what, { status, outcome }),
-        severity: isThrown && (status ?? 500) >= 500 ? 'bad' : 'warn',
-        anchor,
-        costMs: call.durationMs ?? 0,
-        place,
+        what,
+        isLate: endOf(call) > headersAtMs,
+        isKnown: failed.every((one) =>
+          isLogged(logs, [String(one.call.status ?? ''), messageOf(one.call.error)], endOf(one.call)),
+        ),
       },
-    ];
+      { status, outcome },
+    );
+    if (failure === null) return [];
+    const severity = isThrown && (status ?? 500) >= 500 ? 'bad' : failure.severity;
+    const anchor = `c${index + 1}`;
+    return [{ ...failure, severity, anchor, costMs: call.durationMs ?? 0, place: call.caller }];
   },
 };
 

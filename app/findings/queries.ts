@@ -7,6 +7,7 @@ import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { rollsBackToSavepoint } from '../profiler/transaction-sql.ts';
 import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import {
@@ -23,7 +24,7 @@ import {
 } from './shared/queries.ts';
 import { unawaitedIn } from './loops.ts';
 import { givenText } from './shared/conditions.ts';
-import { isOfStatement, wasSeen } from './shared/errors.ts';
+import { isLogged, isOfStatement, wasSeen } from './shared/errors.ts';
 import {
   DEADLOCK,
   DUPLICATE,
@@ -139,8 +140,12 @@ const manyQueries: Rule<Needs<'database'>> = {
   },
 };
 
-/** The unique index did what it is for: this request had written that row, read what was there and went on with it, or the client was refused. */
-function isExpected(database: Database, index: number, status: number | null): boolean {
+/** The unique index did what it is for: this request had written that row, read what was there and went on with it, was to read only, or the client was refused. */
+function isExpected(
+  database: Database,
+  index: number,
+  { method, status }: Pick<ProfileHead, 'method' | 'status'>,
+): boolean {
   const query = database.queries[index];
   if (query === undefined || status === null || !DUPLICATE.test(query.error ?? '')) return false;
   const hasWritten = database.queries
@@ -152,7 +157,7 @@ function isExpected(database: Database, index: number, status: number | null): b
         bindings.length > 0 &&
         JSON.stringify(bindings) === JSON.stringify(query.bindings),
     );
-  if (hasWritten || status >= 400) return status < 500;
+  if (hasWritten || status >= 400 || method === 'GET') return status < 500;
   const table = readOf(database, query)?.table ?? null;
   return readsOf(database).some(
     ({ read, index: at }) => at > index && read.verb === 'select' && table !== null && read.table === table,
@@ -187,29 +192,34 @@ const BY_CODE_FIX = 'Answer each kind of error as what it is: tell them apart by
 const ABORTED_FIX =
   'PostgreSQL ends a transaction at its first failed statement, also if the error is caught: pass that error on, or give the statement a savepoint.';
 
-const failedStatement: Rule<Needs<'database', 'request' | 'exception'>> = {
+const failedStatement: Rule<Needs<'database', 'request' | 'exception' | 'logs'>> = {
   name: 'failed-statement',
   needs: ['database'],
   labels: ['query failed', 'failure ignored', 'deadlock'],
   why: 'The database driver returned an error for a statement. The status is the one that this request sent. A failure is ignored if its transaction was rolled back to a savepoint next, and the status is no 5xx.',
   fix: 'Pass the error on to the error handler, or handle it where you catch it. Catch only the error that you expect, by its code.',
   overlaps: ({ database }) => database.queries.some(({ error }) => DEADLOCK.test(error ?? '')),
-  find({ database, request, exception }, { status, outcome }, { overlapping }) {
+  find({ database, request, exception, logs }, { method, status, outcome }, { overlapping }) {
     const { queries, totals } = database;
+    const { headersAtMs = null } = request?.response ?? {};
     // What became of them was not waited for, which has a finding.
-    const unawaited = new Set(
-      unawaitedIn(database, request?.response?.headersAtMs ?? null).flatMap(({ group }) => group.members),
-    );
+    const unawaited = new Set(unawaitedIn(database, headersAtMs).flatMap(({ group }) => group.members));
     const isHandled = (query: Query, index: number): boolean =>
       unawaited.has(index) ||
       isPoolRefusal(database, query) ||
-      isExpected(database, index, status) ||
+      isExpected(database, index, { method, status }) ||
       ((status ?? 0) < 500 && isUndone(database, index));
     const handled = queries.filter((query, at) => query.error !== null && isHandled(query, at)).length;
     const failed = totals.failed - handled;
     if (failed === 0) return [];
-    const index = queries.findIndex((query, at) => query.error !== null && !isHandled(query, at));
-    const query = queries[index];
+    const left = queries.flatMap((query, index) =>
+      query.error !== null && !isHandled(query, index) ? [{ query, index, error: query.error }] : [],
+    );
+    const isLate = (one: Query): boolean => endOf(one) > (headersAtMs ?? Infinity);
+    const isKnown = (one: (typeof left)[number]): boolean =>
+      DUPLICATE.test(one.error) || isLogged(logs, [one.error], endOf(one.query));
+    // One that nobody knows of comes first.
+    const { query, index = 0 } = left.find((one) => !isKnown(one) && !isLate(one.query)) ?? left[0] ?? {};
     if (query === undefined) {
       const sentence = `${count(failed, 'statement')} failed past the recording limit`;
       return [{ broke: brokeBy(status), severity: 'warn', sentence }];
@@ -226,14 +236,19 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception'>> = {
       isDeadlock ? oppositeOrder(database, query, overlapping) : '',
     );
     const what = `${labelOf(database, query)} failed (${excerpt(error ?? '')})${because}${more}${isRefusal ? `; this request answered ${status}` : ''}`;
+    const failure = failureOf(
+      { what, isLate: isLate(query), isKnown: left.every(isKnown) },
+      { status, outcome },
+    );
+    if (failure === null) return [];
     const isThrown = exception?.errors.some((one) => wasSeen(one) && isOfStatement(one, database)) === true;
     const parts = [refused > 0 ? ABORTED_FIX : '', fixOf(error ?? '') ?? '', isRefusal ? BY_CODE_FIX : ''];
     const fix = parts.filter((part) => part !== '').join(' ');
     return [
       {
+        ...failure,
         ...(isDeadlock ? { label: 'deadlock' } : {}),
-        ...failureOf(what, { status, outcome }),
-        severity: isThrown && (status ?? 500) >= 500 ? 'bad' : 'warn',
+        ...(isThrown && (status ?? 500) >= 500 ? { severity: 'bad' } : {}),
         anchor: rowOf(index),
         place: caller,
         ...(fix === '' ? {} : { fix }),

@@ -39,6 +39,17 @@ describe('finding failed-call', () => {
       await call(req.params.path).catch(() => 0);
       res.send('fine');
     });
+    app.get('/best-effort/:path', async (req, res) => {
+      const counted = call(req.params.path).then((status) => {
+        if (status >= 400) console.error(`not counted: ${status}`);
+      });
+      if (req.query.awaited !== undefined) await counted;
+      res.send('fine');
+    });
+    app.get('/late/:path', (req, res) => {
+      void call(req.params.path);
+      res.send('fine');
+    });
     app.get('/part/:path', async (req, res) => {
       await call(req.params.path);
       res.status(206).json([]);
@@ -150,6 +161,16 @@ describe('finding failed-call', () => {
     }
     const { steady } = await ask('/made/other');
     expect(steady.map(({ rule }) => rule)).to.have.members(['error-thrown', 'failed-call']);
+  });
+
+  it('is a note if the log has it, or if it came after the response, and none if both', async () => {
+    expect((await ask('/best-effort/503?awaited')).of('failed-call')[0]).to.include({ severity: 'info' });
+    expect((await ask('/swallow/503')).of('failed-call')[0]).to.include({ severity: 'warn' });
+    const [late] = (await ask.later('/late/503', 'failed-call')).of('failed-call');
+    expect(late?.severity).to.equal('info');
+    expect(late?.sentence).to.match(/\/503 returned 503 after the response was sent$/);
+    const logged = await ask.later('/best-effort/503', 'logged-error');
+    expect(logged.of('failed-call')).to.deep.equal([]);
   });
 
   it('ignores a fallback that says so', async () => {

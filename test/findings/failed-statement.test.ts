@@ -40,11 +40,19 @@ describe('finding failed-statement', () => {
         await add().catch(() => undefined);
         res.json(await knex('users').where({ email: 'a@b.example' }));
       });
-      app.get('/lost', async (_req, res) => {
+      app.all('/lost', async (_req, res) => {
         await add().catch(() => undefined);
         res.send('fine');
       });
-      app.get('/repeated', async (_req, res) => {
+      app.get('/logged', async (_req, res) => {
+        await knex('nowhere').catch((error: unknown) => console.warn(`no list: ${String(error)}`));
+        res.send('fine');
+      });
+      app.get('/logged-late', (_req, res) => {
+        knex('nowhere').catch((error: unknown) => console.error(`no list: ${String(error)}`));
+        res.send('fine');
+      });
+      app.post('/repeated', async (_req, res) => {
         for (const email of ['c@d.example', 'e@f.example', 'c@d.example'])
           await knex('users')
             .insert({ email })
@@ -135,9 +143,18 @@ describe('finding failed-statement', () => {
 
   it('names one that failed after the response, because nothing awaited it', async () => {
     const [finding] = (await ask.later('/unawaited', 'failed-statement')).of('failed-statement');
-    expect(finding?.sentence).to.equal(
-      'select … from nowhere failed (relation "nowhere" does not exist), but this request still answered 200',
-    );
+    expect(finding).to.include({
+      severity: 'info',
+      sentence:
+        'select … from nowhere failed (relation "nowhere" does not exist) after the response was sent',
+    });
+  });
+
+  it('is a note if the log has the error, and none if it also came after the response', async () => {
+    expect((await ask('/logged')).of('failed-statement')[0]).to.include({ severity: 'info' });
+    expect((await ask('/swallowed')).of('failed-statement')[0]).to.include({ severity: 'warn' });
+    const { of } = await ask.later('/logged-late', 'logged-error');
+    expect(of('failed-statement')).to.deep.equal([]);
   });
 
   it('says what a caught error was answered with', async () => {
@@ -174,8 +191,12 @@ describe('finding failed-statement', () => {
     expect((await ask('/taken')).of('failed-statement'), 'refused').to.deep.equal([]);
     for (const path of ['/known', '/known-twice'])
       expect((await ask(path)).of('failed-statement'), 'read instead').to.deep.equal([]);
-    expect((await ask('/lost')).of('failed-statement')).to.have.length(1);
-    expect((await ask('/repeated')).of('failed-statement'), 'written by this request').to.deep.equal([]);
-    expect((await ask('/repeated')).of('failed-statement'), 'by another').to.have.length(1);
+    const method = { method: 'POST' };
+    const [note] = (await ask('/lost', method)).of('failed-statement');
+    expect(note?.severity).to.equal('info');
+    expect(note?.fix).to.match(/^If the row may be there already, .* Else answer 409/);
+    expect((await ask('/lost')).of('failed-statement'), 'a GET has nothing to refuse').to.deep.equal([]);
+    expect((await ask('/repeated', method)).of('failed-statement'), 'of this request').to.deep.equal([]);
+    expect((await ask('/repeated', method)).of('failed-statement'), 'by another').to.have.length(1);
   });
 });

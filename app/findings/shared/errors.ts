@@ -22,6 +22,8 @@ export function isAnsweredTwice({ late, origin, thrown }: ThrownRecord): boolean
 
 /** A shorter message may be part of any other. */
 const SHORTEST_MESSAGE = 8;
+/** A log line may end in the middle of a longer one. */
+const LONGEST_TOLD = 80;
 
 /** Where Sequelize, TypeORM and Objection keep the error of the driver, whose message theirs may not have. */
 const KEPT_BY = ['parent', 'driverError', 'nativeError'];
@@ -49,6 +51,10 @@ export function isOfStatement(record: Pick<ThrownRecord, 'thrown'>, database: Da
 /** A call's error begins with its class. */
 const CLASS = /^\w+: /;
 
+export function messageOf(error: string | null): string {
+  return error?.replace(CLASS, '') ?? '';
+}
+
 /** Classes of errors that axios, got, ky and ofetch make of a response; superagent keeps the response in its own. */
 const OF_CLIENT = /^(?:AxiosError|HTTPError|FetchError)$/;
 
@@ -72,10 +78,22 @@ export function isOfWork(
   return (
     isOfStatement(record, database) ||
     calls.some(
-      (call) =>
-        hasFailed(call) &&
-        (isOf(record, call.error?.replace(CLASS, '') ?? '') || isMadeOf(record, call.status)),
+      (call) => hasFailed(call) && (isOf(record, messageOf(call.error)) || isMadeOf(record, call.status)),
     )
+  );
+}
+
+/** A line of the log, written since then, has one of these words: the application told of the failure itself. A short word counts in a warning only. */
+export function isLogged(logs: Kept['logs'] | undefined, words: readonly string[], sinceMs: number): boolean {
+  const told = words.map((word) => word.slice(0, LONGEST_TOLD)).filter((word) => word !== '');
+  return (logs?.lines ?? []).some(
+    ({ atMs, level, message }) =>
+      atMs >= sinceMs &&
+      told.some(
+        (word) =>
+          (level === 'warn' || level === 'error' || word.length >= SHORTEST_MESSAGE) &&
+          message.includes(word),
+      ),
   );
 }
 

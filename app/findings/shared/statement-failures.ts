@@ -28,7 +28,7 @@ const FIXES: readonly (readonly [RegExp, string])[] = [
     ([kind, code, how]) =>
       [
         kind,
-        `Answer 409 to this error only, by its code (${code}). If the row may be there already, use a statement that does not fail (${how}).`,
+        `If the row may be there already, use a statement that does not fail (${how}). Else answer 409 to this error only, by its code (${code}).`,
       ] as const,
   ),
   [

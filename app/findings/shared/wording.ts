@@ -35,20 +35,25 @@ export function isPartial(status: number): boolean {
   return status === 206 || status === 207;
 }
 
-/** A failure of what the request used, by whether its response reports it. */
+interface Failure {
+  what: string;
+  /** It ended after the headers were sent, so the response could not tell. */
+  isLate: boolean;
+  /** The application logged it, or may well have expected it. */
+  isKnown: boolean;
+}
+
+/** A failure of what the request used, by whether its response reports it; null: the response could not, and the log does. */
 export function failureOf(
-  what: string,
+  { what, isLate, isKnown }: Failure,
   { status, outcome }: Pick<ProfileHead, 'status' | 'outcome'>,
-): Pick<FindingDraft, 'broke' | 'sentence' | 'label'> {
+): Pick<FindingDraft, 'broke' | 'sentence' | 'label' | 'severity'> | null {
   // A response that was not finished reports no success.
   const broke = outcome === 'aborted' ? 'response' : brokeBy(status);
-  return broke === 'response'
-    ? { broke, sentence: what }
-    : {
-        broke,
-        sentence: `${what}, but this request still answered ${status ?? ''}`,
-        label: 'failure ignored',
-      };
+  if (broke === 'response') return { broke, sentence: what, severity: 'warn' };
+  if (isLate && isKnown) return null;
+  const sentence = `${what}${isLate ? ' after the response was sent' : `, but this request still answered ${status ?? ''}`}`;
+  return { broke, sentence, label: 'failure ignored', severity: isLate || isKnown ? 'info' : 'warn' };
 }
 
 /** `a, b and c`, each once. */
