@@ -109,26 +109,28 @@ const ENDINGS: Readonly<Record<string, string>> = {
   woff2: 'a font',
 };
 
+/** How a sentence begins that says what the response should have been. */
 function wantedBy(request: KeptRequest, path: string): string | undefined {
   const destination = receivedHeader(request, 'sec-fetch-dest');
   // Browsers ask for /favicon.ico unasked.
   if (destination === 'image' && path === '/favicon.ico') return undefined;
-  if (destination !== null && destination !== 'empty') return WANTED[destination];
-  return ENDINGS[path.slice(path.lastIndexOf('.') + 1)];
+  const isSaid = destination !== null && destination !== 'empty';
+  const wanted = isSaid ? WANTED[destination] : ENDINGS[path.slice(path.lastIndexOf('.') + 1)];
+  return wanted && (isSaid ? `The browser wants ${wanted}` : `The address is that of ${wanted}`);
 }
 
 const htmlInstead: Rule<Needs<'request' | 'routing'>> = {
   name: 'html-instead',
   needs: ['request', 'routing'],
   labels: ['HTML instead'],
-  why: 'The browser requested a script, style sheet, image or font, as `Sec-Fetch-Dest` or the ending of the path shows. The response is a page of HTML with status 200.',
+  why: 'A script, style sheet, image or font was requested, as `Sec-Fetch-Dest` or the ending of the path shows. The response is a page of HTML with status 200.',
   fix: 'Check the folder and the mount path of the files, serve them before the route for all other paths, and respond with a 404 to files that are missing.',
   find({ request, routing }, { status, url, method }) {
     if (status !== 200 || mediaTypeOf(request.response?.contentType ?? null) !== 'text/html') return [];
     const wanted = method === 'GET' ? wantedBy(request, pathOf(url)) : undefined;
     if (wanted === undefined) return [];
     const layer = lastRunning(routing.layers);
-    const sentence = `The browser wants ${wanted}, and ${nameOfLayer(layer)} sent a page of HTML with status 200: it can’t be used`;
+    const sentence = `${wanted}, and ${nameOfLayer(layer)} sent a page of HTML with status 200: it can’t be used`;
     const place = layer?.source;
     return [{ broke: 'unseen', severity: 'warn', sentence, panel: 'routing', anchor: 'match', place }];
   },

@@ -26,7 +26,7 @@ describe('finding html-instead', () => {
   });
 
   it('goes by the ending where the client does not say', async () => {
-    expect((await of('/app.css'))[0]?.sentence).to.contain('wants a style sheet');
+    expect((await of('/app.css'))[0]?.sentence).to.match(/^The address is that of a style sheet, and/);
     expect(await of('/app.css', 'document')).to.deep.equal([]);
   });
 
