@@ -13,7 +13,7 @@ import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
 import { loopAbove, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { isLoop, groupQueries, loopPlace, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, pick } from '../shared/rows.ts';
-import { isWriting } from '../shared/statements.ts';
+import { isWriting, NAME_BINDING } from '../shared/statements.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
@@ -44,7 +44,8 @@ function bindingsOf({ sql, system, bindings, types }: Facts['query']): Binding[]
   return bindings.map((value, at) => {
     if (at >= MOST_BINDINGS && typeof value === 'string' && DROPPED.test(value)) return { name: '…', value };
     const name = columns[at] ?? `$${at + 1}`;
-    const field = fields[at] ?? null;
+    const given = fields[at] === NAME_BINDING ? bindings[at - 1] : fields[at];
+    const field = typeof given === 'string' ? given : null;
     const type = types?.[at] ?? null;
     return { name, ...(field === null ? {} : { field }), value, ...(type === null ? {} : { type }) };
   });

@@ -271,6 +271,8 @@ export function bindingColumns(sql: string, system?: string): (string | null)[] 
   return namedPlaceholders(tokens) ?? columnsIn(tokens);
 }
 
+/** MySQL's placeholder for a name; of `?? = ?` the field is the value before. */
+export const NAME_BINDING = '??';
 const KEY_TEXT = /^(['"])\{?([\w.-]{2,60})\}?\1$/;
 
 /**
@@ -289,6 +291,7 @@ export function bindingFields(sql: string, system?: string): (string | null)[] {
     const [kind, before = ''] = tokens[index - 2] ?? [];
     const [, , key] = kind === 's' && tokens[index - 1]?.[1] === ',' ? (KEY_TEXT.exec(before) ?? []) : [];
     if (key !== undefined) fields[at] = key;
+    if (before === NAME_BINDING && COMPARISON.test(tokens[index - 1]?.[1] ?? '')) fields[at] = NAME_BINDING;
   }
   return fields;
 }
