@@ -10,6 +10,7 @@ import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import type { PageServices } from '../controllers/profiler/page-services.ts';
+import { createDefinitions } from '../observe/stacks/definitions.ts';
 import { createFrontEndFiles } from '../observe/stacks/front-end-files.ts';
 import { createPlaceExcerpts } from '../observe/stacks/place-excerpts.ts';
 import type { SourceFiles } from '../observe/stacks/source-files.ts';
@@ -102,6 +103,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     isStored: options.isStored === true,
     editor: editor === null ? undefined : { ...editor, paths: settings.editorPaths, root },
     sourceAt: createSourceViews(source),
+    definitionsAt: createDefinitions(source),
     locateFrontEnd: createFrontEndFiles(source),
     originOf: (req) => sourceOf(req).origin.origin,
     clientOf: (req) => sourceOf(req).origin.clientAddress,

@@ -141,7 +141,6 @@ export function createHostPanels({
   databases,
   own = [],
 }: HostFacts): Panel[] {
-  const sourceAbove = createPlaceExcerpts({ root, files, maps, before: 40, after: 0 });
   const ownVersion = { 'express-hindsight': packageVersion() };
   let packages: Record<string, string> = ownVersion;
   void installedPackages(root).then((found) => {
@@ -158,10 +157,9 @@ export function createHostPanels({
     valuesOf: values.recordOf,
     database: {
       excerptAt: createPlaceExcerpts({ root, files, maps }),
-      sourceAbove,
+      sourceAbove: createPlaceExcerpts({ root, files, maps, before: 40, after: 0 }),
       watched: databases,
     },
-    httpClient: { sourceAbove },
     configuration: {
       settings,
       shown: SHOWN_SETTINGS,

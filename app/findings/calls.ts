@@ -36,7 +36,7 @@ const manyCalls: Rule<Needs<'http_client'>> = {
   labels: ['many calls'],
   why: 'At least five calls of this request went to the same endpoint, with addresses that differ only in their values.',
   fix: 'Fetch all of them in one call if the service offers it (`?ids=1,2,3`); otherwise start them together, a few at a time.',
-  find({ http_client: { calls, loops = {} } }, { durationMs: wholeMs }) {
+  find({ http_client: { calls } }, { durationMs: wholeMs }) {
     if (calls.length < MANY) return [];
     const byShape = new Map<string, number[]>();
     calls.forEach((call, index) => addTo(byShape, shapeOf(call), index));
@@ -50,8 +50,7 @@ const manyCalls: Rule<Needs<'http_client'>> = {
       const how = isSequential ? 'ran one after the other and took' : 'took';
       const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
       const severity = isSequential ? 'bad' : 'warn';
-      const place = loops[first.caller ?? ''] ?? first.caller;
-      return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place }];
+      return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place: first.caller }];
     });
   },
 };

@@ -7,8 +7,10 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { isInLibrary } from '../profiler/read/rows.ts';
 import { pathOf } from '../profiler/request-target.ts';
+import { callName } from './shared/calls.ts';
 import { isUntrustedHttps, receivedHeader, sentHeader, sentHeaders } from './shared/http.ts';
 import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
+import { labelOf } from './shared/queries.ts';
 import { count, duration, excerpt, requestText } from './shared/wording.ts';
 import { isCleared, readCookie } from './cookies.ts';
 
@@ -86,6 +88,23 @@ function staleMs(first: OtherRequest, second: OtherRequest): number | null {
 /** Times are rounded. */
 const CLOCK_MS = 0.1;
 
+/** Work that it mostly waited for meanwhile: the line between the reading and the writing. */
+function waitedFor({ kept: { http_client: calls, database } }: OtherRequest, ms: number) {
+  const all = [
+    ...(calls?.calls ?? []).map((call) => ({ ...call, what: callName(call) })),
+    ...(database === undefined
+      ? []
+      : database.queries.map((query) => ({ ...query, what: labelOf(database, query) }))),
+  ];
+  const [longest] = all.toSorted((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0));
+  if (longest === undefined || (longest.durationMs ?? 0) < ms / 2) return { text: '', place: null };
+  const { what, durationMs, caller } = longest;
+  return {
+    text: `, then waited ${duration(durationMs)} for ${what},`,
+    place: isInLibrary(caller) ? null : caller,
+  };
+}
+
 const sessionOverwritten: Rule<Needs<'request' | 'routing', 'runtime'>> = {
   name: 'session-overwritten',
   needs: ['request', 'routing'],
@@ -102,14 +121,16 @@ const sessionOverwritten: Rule<Needs<'request' | 'routing', 'runtime'>> = {
       const over = staleMs(other, self);
       const taken = over === null ? null : lostName(other, self);
       if (over !== null && taken !== null) {
-        const sentence = `This request overwrote the session that ${name} saved: it had loaded the session at least ${duration(over)} earlier, and what the other request put into req.session.${excerpt(taken, 60)} is lost`;
-        return [{ ...common, sentence, place }];
+        const waited = waitedFor(self, over);
+        const sentence = `This request overwrote the session that ${name} saved: it had loaded the session at least ${duration(over)} earlier${waited.text || ','} and what the other request put into req.session.${excerpt(taken, 60)} is lost`;
+        return [{ ...common, sentence, place: waited.place ?? place }];
       }
       const under = staleMs(self, other);
       const given = under === null ? null : lostName(self, other);
       if (under === null || given === null) return [];
-      const sentence = `${name} overwrote the session that this request saved: it had loaded the session at least ${duration(under)} earlier, and what this request put into req.session.${excerpt(given, 60)} is lost`;
-      return [{ ...common, sentence, place }];
+      const waited = waitedFor(other, under);
+      const sentence = `${name} overwrote the session that this request saved: it had loaded the session at least ${duration(under)} earlier${waited.text || ','} and what this request put into req.session.${excerpt(given, 60)} is lost`;
+      return [{ ...common, sentence, place: waited.place ?? place }];
     });
   },
 };

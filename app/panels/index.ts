@@ -10,7 +10,7 @@ import { cpuPanel } from './cpu/index.ts';
 import { createDatabasePanel, type DatabasePanelOptions } from './database/index.ts';
 import { dumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
-import { createHttpClientPanel, type HttpClientPanelOptions } from './http-client/index.ts';
+import { httpClientPanel } from './http-client/index.ts';
 import { jobsPanel } from './jobs/index.ts';
 import { logsPanel } from './logs/index.ts';
 import { mailPanel } from './mail/index.ts';
@@ -29,16 +29,9 @@ export interface PanelsOptions {
   valuesOf?: ExceptionPanelOptions['valuesOf'];
   configuration: ConfigurationFacts;
   database?: DatabasePanelOptions;
-  httpClient?: HttpClientPanelOptions;
 }
 
-export function createPanels({
-  describe,
-  valuesOf,
-  configuration,
-  database = {},
-  httpClient = {},
-}: PanelsOptions): Panel[] {
+export function createPanels({ describe, valuesOf, configuration, database = {} }: PanelsOptions): Panel[] {
   return [
     overviewPanel,
     requestPanel,
@@ -51,7 +44,7 @@ export function createPanels({
     createDatabasePanel(database),
     cachePanel,
     viewsPanel,
-    createHttpClientPanel(httpClient),
+    httpClientPanel,
     mailPanel,
     jobsPanel,
     processesPanel,

@@ -4,11 +4,17 @@ import type { Finding } from '../../app/index.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { sessionOf, sessions } from '../support/sessions.ts';
+import { withUpstream } from '../support/upstream.ts';
 import { until } from '../support/waiting.ts';
 
 describe('finding session-overwritten', () => {
   let inside = 0;
   let isSaved = false;
+
+  const upstream = withUpstream((_req, res) => {
+    void until(() => isSaved, 'the other one has saved').then(() => setTimeout(() => res.end('{}'), 30));
+  });
+  const priceOf = async (): Promise<string> => (await fetch(`${upstream()}/price`)).text();
 
   const ask = withFindingsApp((app) => {
     app.use(express.json(), sessions());
@@ -29,6 +35,12 @@ describe('finding session-overwritten', () => {
     app.post('/slow', async (req, res) => {
       inside++;
       await until(() => isSaved, 'the other one has saved');
+      add(req);
+      res.json('added');
+    });
+    app.post('/calls', async (req, res) => {
+      inside++;
+      await priceOf();
       add(req);
       res.json('added');
     });
@@ -83,6 +95,21 @@ describe('finding session-overwritten', () => {
     ]);
     expect(found[1]?.[0]).to.include({ broke: 'unseen', severity: 'bad', anchor: 'session' });
     expect(found[1]?.[0]?.place).to.match(/session-overwritten\.test\.ts:\d+$/);
+  });
+
+  it('names what the later one waited for, with the lines that led there', async () => {
+    const cookie = await cookieOf();
+    const { found } = await foundIn([cookie, cookie], '/calls');
+    for (const [finding] of found) {
+      expect(finding?.sentence).to.match(
+        / earlier, then waited \d+\.\d ms for GET 127\.0\.0\.1:\d+\/price, and /,
+      );
+      expect(finding?.path, finding?.sentence).to.have.length(1);
+      const [call = 0, handler = 0] = [finding?.place, ...(finding?.path ?? [])].map((line) =>
+        Number(/^test\/findings\/session-overwritten\.test\.ts:(\d+)$/.exec(line ?? '')?.[1]),
+      );
+      expect(call).to.be.above(0).and.below(handler);
+    }
   });
 
   it('ignores two sessions, and a request that only removes', async () => {

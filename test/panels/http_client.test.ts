@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
-import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
+import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { Context } from '../../app/profiler/record/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { Detail, Presentation, Row } from '../../app/profiler/read/rows.ts';
 import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
 import { addBusyPage, call, lasting } from '../support/observed-samples.ts';
 
-const panel = createHttpClientPanel();
+const panel = httpClientPanel;
 
 function collect(fill: (context: Context) => void): HttpClientData {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);

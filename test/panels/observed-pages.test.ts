@@ -2,7 +2,7 @@ import * as cheerio from 'cheerio';
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { dumpPanel } from '../../app/panels/dump/index.ts';
-import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
+import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { logsPanel } from '../../app/panels/logs/index.ts';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
 import { timelinePanel } from '../../app/panels/timeline/index.ts';
@@ -19,7 +19,7 @@ const panels: Panel[] = [
   logsPanel,
   createDatabasePanel(),
   viewsPanel,
-  createHttpClientPanel(),
+  httpClientPanel,
   runtimePanel,
   dumpPanel,
 ];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
-import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
+import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { requestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
@@ -21,7 +21,7 @@ const sources = [
   requestPanel,
   createRoutingPanel(),
   createDatabasePanel(),
-  createHttpClientPanel(),
+  httpClientPanel,
   viewsPanel,
   runtimePanel,
 ] as Panel[];

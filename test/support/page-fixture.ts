@@ -125,6 +125,7 @@ export function createPageFixture(
     viewsFolder?: string;
     editor?: EditorOptions;
     sourceAt?: PageServices['sourceAt'];
+    definitionsAt?: PageServices['definitionsAt'];
     frontEnds?: readonly string[];
     /** Beside the built-in ones. */
     rules?: readonly FindingRule[];
@@ -166,6 +167,7 @@ export function createPageFixture(
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
     sourceAt: options.sourceAt ?? (() => null),
+    definitionsAt: options.definitionsAt ?? (() => []),
     locateFrontEnd: () => null,
     replay: 'safe',
     isStored: false,

@@ -46,7 +46,9 @@ function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): Explained
 }
 
 type Placed = Pick<Finding, 'place' | 'path'>;
-type SourceFrom = Pick<Profile, 'startedAt'> & Pick<PageServices, 'sourceAt'>;
+type SourceFrom = Pick<Profile, 'startedAt'> & Pick<PageServices, 'sourceAt' | 'definitionsAt'>;
+
+const NOTHING_SEEN = { evidence: [], uses: [] };
 
 /** The lines around a place, unless the file was changed since. */
 function sourceOf(
@@ -76,20 +78,27 @@ function sourceAbove(
   return isIn ? [] : sourceOf(caller, from, CALLER_LINES);
 }
 
+/** Definitions in the files of the lines that led there are at those lines. */
+function usesOf({ place = '', path = [] }: Placed, { definitionsAt }: SourceFrom): ExplainedFinding['uses'] {
+  const isAbove = (file: string): boolean => path.some((line) => line.startsWith(`${file}:`));
+  return definitionsAt(place).filter((one) => !isAbove(one.place.replace(/:\d+$/, '')));
+}
+
 /** Of work that no finding is about. */
-export function sourcesOf(placed: Placed, from: SourceFrom): ExplainedFinding['evidence'] {
-  return [...sourceAbove(placed, from), ...sourceOf(placed.place ?? '', from)];
+export function sourcesOf(placed: Placed, from: SourceFrom): Pick<ExplainedFinding, 'evidence' | 'uses'> {
+  const evidence = [...sourceAbove(placed, from), ...sourceOf(placed.place ?? '', from)];
+  return { evidence, uses: usesOf(placed, from) };
 }
 
 function explain(
   findings: readonly ReadFinding[],
   rules: RuleTexts,
-  evidence: (finding: Finding) => ExplainedFinding['evidence'],
+  seen: (finding: Finding) => Pick<ExplainedFinding, 'evidence' | 'uses'>,
 ): ExplainedFinding[] {
   return findings.map((finding, index) => {
     const { rule = '' } = finding;
     const { why = '', fix = '' } = Object.hasOwn(rules, rule) ? (rules[rule] ?? {}) : {};
-    return { fix, ...finding, why, evidence: index < MOST_EXPLAINED ? evidence(finding) : [] };
+    return { fix, ...finding, why, ...(index < MOST_EXPLAINED ? seen(finding) : NOTHING_SEEN) };
   });
 }
 
@@ -172,9 +181,10 @@ async function readBroken(
 }
 
 export async function readBeside(
-  { profiles, rules, sourceAt }: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt'>,
+  services: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt' | 'definitionsAt'>,
   { profile, amendments, panels, findings }: ShownProfile,
 ): Promise<BesideProfile> {
+  const { profiles, rules, sourceAt, definitionsAt } = services;
   const rowsBy = new Map<string, readonly Row[]>();
   function rowsOf(name: string): readonly Row[] {
     const known = rowsBy.get(name);
@@ -185,12 +195,12 @@ export async function readBeside(
     return rows;
   }
 
-  function evidence(finding: Finding): ExplainedFinding['evidence'] {
+  function seen(finding: Finding): Pick<ExplainedFinding, 'evidence' | 'uses'> {
     const recorded = evidenceOf(finding, rowsOf(finding.panel));
     const hasSource = recorded.some(({ block }) => block.language === 'ts');
-    const from = { startedAt: profile.startedAt, sourceAt };
+    const from = { startedAt: profile.startedAt, sourceAt, definitionsAt };
     const own = hasSource ? [] : sourceOf(finding.place ?? '', from);
-    return [...sourceAbove(finding, from), ...recorded, ...own];
+    return { evidence: [...sourceAbove(finding, from), ...recorded, ...own], uses: usesOf(finding, from) };
   }
 
   async function readUsual(): Promise<BesideProfile['usual']> {
@@ -211,7 +221,7 @@ export async function readBeside(
   ]);
   const writers = writersOf(profile, { before, overlapping });
   const beside: BesideProfile = {
-    findings: explain([...findings.shown, ...findings.folded], rules, evidence),
+    findings: explain([...findings.shown, ...findings.folded], rules, seen),
     checked: checkedBy(rules, profile),
     work: panels
       .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)

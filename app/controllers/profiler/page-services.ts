@@ -1,4 +1,5 @@
 /** The services of the controllers, as one object, and the type of their actions. Nothing here knows Express or a database. */
+import type { ExplainedFinding } from '../../profiler/read/finding.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LocateFrontEnd } from '../../profiler/read/browser-report.ts';
 import type { CpuSampler } from '../../profiler/record/cpu-samples.ts';
@@ -41,6 +42,7 @@ export interface PageServices {
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;
   sourceAt: (place: string) => ShownSource | null;
+  definitionsAt: (place: string) => ExplainedFinding['uses'];
   locateFrontEnd: LocateFrontEnd;
   redactText: (text: string) => string;
   log: (error: unknown) => void;

@@ -6,7 +6,9 @@ import { dataOf } from '../../panels/shared/panel-data.ts';
 import { isRead } from '../../panels/shared/statements.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
 import { errorText } from '../../profiler/error-text.ts';
-import type { Finding } from '../../profiler/read/finding.ts';
+import { requestText } from '../../panels/shared/request-text.ts';
+import type { ExplainedFinding, Finding } from '../../profiler/read/finding.ts';
+import type { RuleTexts } from '../../profiler/read/finding-rule.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/read/rows.ts';
 import { hasTail, type RoutePercentiles } from '../../profiler/store/route-summary.ts';
@@ -33,13 +35,16 @@ const LOG_LINES = 12;
 const OF_OVERVIEW = new Set([
   'received', 'asked', 'sent', 'started', 'differs-here', 'since', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
 ]); // prettier-ignore
+/** Without time as the question, it is in the panel. */
+const OF_TIME = new Set(['shares', 'usual']);
 const ROUTES = 30;
 
 interface ShortMarkdownOptions extends ShownProfile {
   beside: BesideProfile;
   routeTimes: RoutePercentiles | null;
   link: string | null;
-  sourcesAt: (row: Row) => string[];
+  rules: RuleTexts;
+  sourcesAt: (at: Pick<Row, 'place' | 'path'>) => string[];
   longest?: number;
 }
 
@@ -83,29 +88,51 @@ function isShort({ line }: Row): boolean {
   return line?.().every(([, text]) => !text.includes('…')) === true;
 }
 
-function evidenceOf({ anchor }: Pick<Finding, 'anchor'>, { sections }: Presentation): string {
+function evidenceOf(
+  { anchor }: Pick<Finding, 'anchor'>,
+  { sections }: Presentation,
+  isShown: (row: Row) => boolean = isShort,
+): string {
   const rows = sections.flatMap(({ rows }) => rows);
   const named = rows.find(({ id }) => anchor !== undefined && id === anchor);
   const members = rows.filter(({ within }) => anchor !== undefined && within === anchor).slice(0, SAMPLES);
   const samples = (members.length > 0 ? members : named === undefined ? [] : [named]).filter(
-    (row) => !isShort(row),
+    (row) => !isShown(row),
   );
   const fields = samples.flatMap((row) => row.fields ?? []);
   const names = new Set<unknown>(fields.map(({ value }) => value));
   const values = fields.filter(({ label, value }) => label === 'Bindings' && value !== null);
   return blocks([
     ...new Set(blocksNamed(rows, names)),
-    named?.block === undefined ? '' : blockText(named.block),
+    // A step has what a call sent.
+    named?.block === undefined || named.block.language === 'http' ? '' : blockText(named.block),
     values.length === 0
       ? ''
       : `${members.length > 1 ? 'First values' : 'Values'}: ${values.map(({ value }) => code(value, 200)).join('; ')}`,
   ]);
 }
 
-/** The lines around the place of each finding, and around the line that called it. */
-function sourceTexts(beside: BesideProfile | undefined, index: number): string[] {
-  const evidence = beside?.findings[index]?.evidence ?? [];
-  return evidence.flatMap(({ block }) => (block.language === 'ts' ? [blockText(block)] : []));
+/** The lines around a place and around the line that called it, and where what they use is defined. */
+function sourceTexts({ evidence, uses }: Pick<ExplainedFinding, 'evidence' | 'uses'>): string[] {
+  const used = uses.map(({ name, place }) => `${code(name)} (${code(place)})`);
+  return [
+    ...evidence.flatMap(({ block }) => (block.language === 'ts' ? [blockText(block)] : [])),
+    ...(used.length === 0 ? [] : [`Used there: ${used.join(', ')}.`]),
+  ];
+}
+
+function findingText(
+  finding: Finding,
+  parts: { fix: string | undefined; within?: string; more: readonly string[] },
+) {
+  const { label, severity, sentence } = finding;
+  const { fix = '', within = '', more } = parts;
+  const place = pathText(finding.place, shownCallers([finding])[0]);
+  return blocks([
+    `**${prose(label)}** (${severity})${within}: ${prose(sentence)}${place === null ? '' : `, at ${code(place)}`}.`,
+    fix === '' ? '' : `How to fix it: ${fix}`,
+    ...more,
+  ]);
 }
 
 export function findingParts({
@@ -117,23 +144,36 @@ export function findingParts({
 }: ShownProfile & { beside?: BesideProfile }): string[] {
   const seen = new Set<string>();
   return [...findings.shown, ...findings.folded].map((finding, index) => {
-    const { label, severity, sentence, panel, code: fixCode, history } = finding;
+    const { label, panel, code: fixCode, history } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
-    const evidence = evidenceOf(finding, presentNamed(panels, panel, { profile, amendments }));
+    const shown = presentNamed(panels, panel, { profile, amendments });
+    const evidence = evidenceOf(finding, shown, beside === undefined ? () => false : isShort);
     const isNew = evidence !== '' && !seen.has(evidence);
     seen.add(evidence);
-    const sources = sourceTexts(beside, index).filter((source) => !seen.has(source));
+    const explained = beside?.findings[index];
+    const sources = explained === undefined ? [] : sourceTexts(explained).filter((text) => !seen.has(text));
     for (const source of sources) seen.add(source);
-    const place = pathText(finding.place, shownCallers([finding])[0]);
-    return blocks([
-      `**${prose(label)}** (${severity}): ${prose(sentence)}${place === null ? '' : `, at ${code(place)}`}.`,
-      history === undefined ? '' : prose(historyText(label, history)),
-      texts === undefined ? '' : `How to fix it: ${finding.fix ?? texts.fix}`,
-      fixCode === undefined ? '' : codeMarkdown(fixCode),
-      ...sources,
-      isNew ? evidence : '',
-    ]);
+    return findingText(finding, {
+      fix: finding.fix ?? texts?.fix,
+      more: [
+        fixCode === undefined ? '' : codeMarkdown(fixCode),
+        history === undefined ? '' : prose(historyText(label, history)),
+        ...sources,
+        isNew ? evidence : '',
+      ],
+    });
   });
+}
+
+/** Faults of requests that led to this one. */
+function brokenParts({ beside, rules, sourcesAt }: ShortMarkdownOptions): string[] {
+  return beside.brokenBefore.map(({ head, finding }) =>
+    findingText(finding, {
+      within: ` in ${prose(requestText(head))}`,
+      fix: finding.fix ?? rules[finding.rule ?? '']?.fix,
+      more: sourcesAt(finding),
+    }),
+  );
 }
 
 function sectionParts(
@@ -166,14 +206,11 @@ const lastRows = (most: number) => (section: Section) => ({
 });
 
 function nothingFound(options: ShortMarkdownOptions): string {
-  const { profile, panels, amendments, beside, sourcesAt } = options;
+  const { profile, panels, amendments, beside } = options;
   const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
-  const [sent = {}] = sections.find(({ id }) => id === 'sent')?.rows ?? [];
-  const source = blocks(sourcesAt(sent));
-  const statement = lastStatement(options);
   return blocks([
     sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.',
-    statement !== '' || source === '' ? statement : blocks(['Where it was sent:', source]),
+    lastStatement(options),
   ]);
 }
 
@@ -194,15 +231,18 @@ function lastStatement({ profile, panels, amendments, sourcesAt }: ShortMarkdown
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {
-  const [first, ...others] = findingParts(options);
-  const leads = sectionParts(options, OVERVIEW, (section) => (section.id === 'leads' ? section : null));
+  const [first, ...others] = [...findingParts(options), ...brokenParts(options)];
+  // What names another request is said by the finding of that one.
+  const isOwn = ({ fields = [] }: Row): boolean => fields.every(({ token }) => token === undefined);
+  const leads = sectionParts(options, OVERVIEW, (section) =>
+    section.id === 'leads' ? { ...section, rows: section.rows.filter(isOwn) } : null,
+  );
   if (first === undefined) return [...leads, nothingFound(options)];
   return [blocks([heading(2, 'Findings'), first]), ...others, ...leads];
 }
 
 function shortMarkdown(options: ShortMarkdownOptions): string {
   const { profile, panels, longest = LONGEST } = options;
-  // Without time as the question, where it went is in the panel.
   const isSlow = (profile.durationMs ?? Infinity) >= SLOW_MS;
   const parts = [
     headOf(options),
@@ -212,7 +252,7 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
     ...whatIsWrong(options),
     ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
     ...sectionParts(options, OVERVIEW, (section) =>
-      OF_OVERVIEW.has(section.id) && (isSlow || section.id !== 'shares') ? section : null,
+      OF_OVERVIEW.has(section.id) && (isSlow || !OF_TIME.has(section.id)) ? section : null,
     ),
     ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
   ];
@@ -243,12 +283,12 @@ export async function readShortMarkdown(
   { origin, longest }: { origin: string | null; longest?: number },
 ): Promise<string> {
   const beside = await readBeside(services, shown);
-  const from = { sourceAt: services.sourceAt, startedAt: shown.profile.startedAt };
+  const from = { ...services, startedAt: shown.profile.startedAt };
   return shortMarkdown({
     ...shown,
     beside,
-    sourcesAt: ({ place, path }) =>
-      sourcesOf({ place: place ?? '', path }, from).map(({ block }) => blockText(block)),
+    rules: services.rules,
+    sourcesAt: ({ place, path }) => sourceTexts(sourcesOf({ place: place ?? '', path }, from)),
     routeTimes: beside.usual?.percentiles ?? null,
     link: origin === null ? null : `${origin}${urls.profile(shown.profile.token, OVERVIEW)}`,
     ...(longest === undefined ? {} : { longest }),

@@ -11,7 +11,8 @@ import { toPlain, truncateText } from '../../profiler/record/plain.ts';
 import { isObject } from '../../profiler/record/safe-read.ts';
 import { failureText } from '../../profiler/record/thrown-value.ts';
 import { type MemoryCall, memoryCalls, type MemoryCommand } from '../channels/memory-cache.ts';
-import { bytesOf } from '../observe-calls.ts';
+import { bytesOf, NOWHERE } from '../observe-calls.ts';
+import type { Called } from '../stacks/caller.ts';
 import { closing, type ObserverParts, subscribeTo } from '../subscribe.ts';
 import { type CacheFact, remember, REPEATED, type StoredBy } from './cache.ts';
 import { createKeyHistory } from './key-history.ts';
@@ -215,9 +216,10 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
   function factOf(
     command: MemoryCommand,
     cache: Cache,
-    { context, caller, error }: { context: Context; caller: string | null; error: unknown },
+    { context, called, error }: { context: Context; called: Called; error: unknown },
   ): CacheFact {
     const { command: name, entries, reply, lifetimeMs } = command;
+    const { caller } = called;
     const [key] = entries[0] ?? [];
     const isRead = READS.has(name) && error === undefined;
     return {
@@ -233,7 +235,7 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
       durationMs: 0,
       batch: null,
       error: error === undefined ? null : failureText(error),
-      caller,
+      ...called,
       connection: cache.name,
       ...(isRead && caller !== null && foundIn(command)),
       ...(reply !== undefined && { reply }),
@@ -264,16 +266,17 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
     if (cache.own === 0 && cache.others >= MOST_OTHERS) return;
     const taken = context === null ? MOST_STACKS : (stacks.get(context) ?? 0);
     const hasStack = context !== null && taken < MOST_STACKS;
-    let place: string | null = null;
+    let by = NOWHERE;
     if (hasStack) {
       stacks.set(context, taken + 1);
-      place = findCaller?.({ skip: PACKAGES, isOwn: true, isDirect: true }) ?? null;
-      cache[place === null ? 'others' : 'own']++;
+      by = findCaller?.called({ skip: PACKAGES, isOwn: true, isDirect: true }) ?? NOWHERE;
+      cache[by.caller === null ? 'others' : 'own']++;
     }
+    const { caller: place } = by;
     const isRecorded = place !== null || (!hasStack && cache.own > 0 && cache.others === 0);
     for (const one of done) {
       if (context !== null && isRecorded) {
-        const fact = factOf(one, cache, { context, caller: place, error });
+        const fact = factOf(one, cache, { context, called: by, error });
         if (place !== null) recall(fact, one, cache, context);
         context.add('cache', fact, place === null ? 0 : bytesOf(fact), REPEATED);
       }

@@ -358,10 +358,6 @@ export function createCallerFinder(
     }
   }
 
-  function ownPlaces(sites: readonly Site[]): string[] {
-    return [...framesOf(sites)].filter(({ kind }) => kind === 'own').map(({ place }) => place);
-  }
-
   /** Name of the nearest framework; Express and its router only where there is no other. We only watch them. */
   function searchPackage(sites: readonly Site[]): string | null {
     const names = sites
@@ -454,7 +450,8 @@ export function createCallerFinder(
     const isOfFramework = sites.some(
       (site) => site.getFunctionName?.() === 'lazyrouter' || AT_START.test(nameOf(site)),
     );
-    return (isOfFramework ? undefined : ownPlaces(sites)[0]) ?? searchPackage(sites);
+    const own = isOfFramework ? undefined : [...framesOf(sites)].find(({ kind }) => kind === 'own');
+    return own?.place ?? searchPackage(sites);
   };
 
   const next: FindNextCaller = (sites = takeSites()) => {

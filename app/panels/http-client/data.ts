@@ -24,8 +24,6 @@ export interface CallEntry extends Omit<
 
 export interface HttpClientData {
   calls: CallEntry[];
-  /** By the line that calls: the line above it that loops, if it does not itself. */
-  loops?: Readonly<Record<string, string>>;
   unkept?: Unkept;
   totals: {
     calls: number;

@@ -15,8 +15,6 @@ import type { Panel } from '../../profiler/panel.ts';
 import { pairHeaders, rawHeader } from '../../profiler/record/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
-import { addTo } from '../../profiler/group-by.ts';
-import { loopAbove, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import type { CallEntry, HttpClientData, CallBodyEntry } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { presentCalls } from './present.ts';
@@ -120,27 +118,13 @@ function entryOf({ sentMs, requestBody, responseBody, ...fact }: Facts['call']):
   };
 }
 
-function loopsOf(facts: readonly Facts['call'][], sourceAbove: SourceAbove): Record<string, string> {
-  const byLine = new Map<string, Facts['call'][]>();
-  for (const fact of facts) if (fact.caller !== null) addTo(byLine, fact.caller, fact);
-  return Object.fromEntries(
-    [...byLine].flatMap(([caller, of]) => {
-      const above = usualPath(of.map(({ path }) => path));
-      const loop = above === undefined ? null : loopAbove(caller, above, sourceAbove);
-      return loop === null ? [] : [[caller, loop] as const];
-    }),
-  );
-}
-
-function collect(context: Context, sourceAbove: SourceAbove): HttpClientData | null {
+function collect(context: Context): HttpClientData | null {
   const facts = context.all('call');
   if (facts.length === 0) return null;
   const calls = facts.map(entryOf);
-  const loops = loopsOf(facts, sourceAbove);
   const unkept = unkeptOf(context.beyond('call'));
   return {
     calls,
-    ...(Object.keys(loops).length === 0 ? {} : { loops }),
     ...(unkept === null ? {} : { unkept }),
     totals: {
       calls: calls.length + (unkept?.count ?? 0),
@@ -150,13 +134,7 @@ function collect(context: Context, sourceAbove: SourceAbove): HttpClientData | n
   };
 }
 
-export interface HttpClientPanelOptions {
-  sourceAbove?: SourceAbove;
-}
-
-export const createHttpClientPanel = ({
-  sourceAbove = () => null,
-}: HttpClientPanelOptions = {}): Panel<HttpClientData> => ({
+export const httpClientPanel: Panel<HttpClientData> = {
   name: 'http_client',
   title: 'Outgoing calls',
   menu: {
@@ -180,7 +158,7 @@ export const createHttpClientPanel = ({
       ...unkeptSpans(unkept, { kind: 'out', noun: 'calls', panel: 'http_client' }),
     ],
   },
-  collect: (context) => collect(context, sourceAbove),
+  collect,
   rows: presentCalls,
   view: { kind: 'out', showsCalled: true },
-});
+};

@@ -122,7 +122,8 @@ function findingsOf({
   beside,
 }: Pick<PresentFrom, 'profile' | 'beside'>): readonly ExplainedFinding[] {
   return (
-    beside?.findings ?? profile.findings.map((finding) => ({ ...finding, why: '', fix: '', evidence: [] }))
+    beside?.findings ??
+    profile.findings.map((finding) => ({ ...finding, why: '', fix: '', evidence: [], uses: [] }))
   );
 }
 

@@ -50,11 +50,12 @@ export function sessionSteps(profile: Profile, { writers }: Pick<BesideProfile, 
 
 /** What a finding of such a request says is often why this one got what it did. */
 export function brokenBeforeRows({ brokenBefore }: Pick<BesideProfile, 'brokenBefore'>): Row[] {
-  return brokenBefore.map(({ head, finding: { label, severity, sentence, place } }) => ({
+  return brokenBefore.map(({ head, finding: { label, severity, sentence, place, path } }) => ({
     label,
     note: sentence,
     tone: severity === 'info' ? 'plain' : severity,
     place: place ?? null,
+    path,
     fields: [{ label: 'Found in', value: requestText(head), token: head.token }],
   }));
 }

@@ -37,7 +37,7 @@ export interface RuleBeside<Other = Readonly<Record<string, unknown>>> {
 }
 
 /** What a rule finds. Absent, `label` is the first of the rule's labels and `panel` the first that it needs. */
-export interface FindingDraft extends Omit<Finding, 'label' | 'panel' | 'place' | 'rule'> {
+export interface FindingDraft extends Omit<Finding, 'label' | 'panel' | 'place' | 'path' | 'rule'> {
   label?: string;
   panel?: string;
   place?: string | null;

@@ -14,7 +14,7 @@ export interface Finding {
   sentence: string;
   /** The `file:line` or header it is about. */
   place?: string;
-  /** The lines that led to `place`, the nearest first; a rule gives those of another request only. */
+  /** The lines that led to `place`, the nearest first; set when the rules run. */
   path?: readonly string[] | undefined;
   /** What failed: the response, or something that the response does not show. Absent: nothing did. */
   broke?: 'response' | 'unseen';
@@ -64,4 +64,6 @@ export interface ExplainedFinding extends ReadFinding {
   fix: string;
   /** The source at its place, the statement. */
   evidence: readonly { label: string; block: Block }[];
+  /** What the lines at its place use, with the line that defines it. */
+  uses: readonly { name: string; place: string }[];
 }

@@ -64,16 +64,23 @@ function callersOf(place: string, { caller, path = [] }: Called): readonly strin
   return at === -1 || at === lines.length - 1 ? undefined : path.slice(at);
 }
 
-/** The lines that led to a place: to the work that the finding is about, else to the first that came from there. */
-function pathTo(place: string, { anchor, panel }: Finding, kept: SeenPanels['kept']): Finding['path'] {
-  const listsOf = (data: unknown): unknown[] => Object.values(data ?? {}).filter(Array.isArray);
+function listsIn(data: unknown): unknown[][] {
+  return Object.values(data ?? {}).filter(Array.isArray);
+}
+
+/** The lines that led to a place: to the work that the finding is about, else to the first that came from there, also in another request. */
+function pathTo(
+  place: string,
+  { anchor, panel }: Finding,
+  all: readonly SeenPanels['kept'][],
+): Finding['path'] {
   const at = Number(/^[a-z](\d+)$/.exec(anchor ?? '')?.[1] ?? 0) - 1;
-  const meant = listsOf(kept[panel]).map((list) => (list as unknown[])[at]);
-  const all = Object.values(kept).flatMap(listsOf).flat();
-  for (const one of [...meant, ...all]) {
-    const path = isRecord(one) ? callersOf(place, one) : undefined;
-    if (path !== undefined) return path;
-  }
+  const meant = listsIn(all[0]?.[panel]).map((list) => list[at]);
+  for (const list of [meant, ...all.flatMap((kept) => Object.values(kept).flatMap(listsIn))])
+    for (const one of list) {
+      const path = isRecord(one) ? callersOf(place, one) : undefined;
+      if (path !== undefined) return path;
+    }
   return undefined;
 }
 
@@ -81,7 +88,7 @@ function pathTo(place: string, { anchor, panel }: Finding, kept: SeenPanels['kep
 function findingOf(
   { place, costMs, ...draft }: FindingDraft,
   rule: FindingRule,
-  kept: SeenPanels['kept'],
+  all: readonly SeenPanels['kept'][],
 ): Finding {
   const [label = ''] = rule.labels;
   const [panel = ''] = rule.needs;
@@ -89,9 +96,9 @@ function findingOf(
   if (costMs !== undefined) finding.costMs = round(costMs);
   // A stream is read by the library itself.
   const isOwn = typeof place === 'string' && !isInLibrary(place);
-  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (handledAt(kept.routing ?? {}) ?? place);
+  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (handledAt(all[0]?.routing ?? {}) ?? place);
   if (typeof known !== 'string' || known === '') return finding;
-  const path = draft.path ?? pathTo(known, finding, kept);
+  const path = pathTo(known, finding, all);
   return { ...finding, place: known, ...(path === undefined ? {} : { path }) };
 }
 
@@ -128,10 +135,12 @@ export function createFindingRunner(
   return {
     *find(kept, head, beside) {
       const all: Finding[] = [];
+      const others = [...beside.earlier, ...beside.siblings, ...beside.overlapping];
+      const seen = [kept, ...others.map((other) => other.kept)];
       let left = 0;
       for (const rule of rulesFor(kept)) {
         const found = guarded(rule.name, NONE, () =>
-          rule.find(kept, head, beside).map((draft) => findingOf(draft, rule, kept)),
+          rule.find(kept, head, beside).map((draft) => findingOf(draft, rule, seen)),
         );
         all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { dumpPanel } from '../../../app/panels/dump/index.ts';
-import { createHttpClientPanel } from '../../../app/panels/http-client/index.ts';
+import { httpClientPanel } from '../../../app/panels/http-client/index.ts';
 import { logsPanel } from '../../../app/panels/logs/index.ts';
 import { migrationsPanel } from '../../../app/service/migrations-panel.ts';
 import { requestPanel } from '../../../app/panels/request/index.ts';
@@ -26,7 +26,7 @@ const panels = [
   createDatabasePanel(),
   migrationsPanel,
   viewsPanel,
-  createHttpClientPanel(),
+  httpClientPanel,
   runtimePanel,
   dumpPanel,
 ] as Panel[];

@@ -1,0 +1,80 @@
+/** The lines that led to a step or a finding, wherever it is shown. */
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import type { Finding } from '../../../app/index.ts';
+import { call, lasting, query } from '../../support/observed-samples.ts';
+import { everyPanel } from '../../support/every-page.ts';
+import { usePages } from '../../support/page-client.ts';
+import { createPageFixture } from '../../support/page-fixture.ts';
+
+const SOURCES: Readonly<Record<string, readonly string[]>> = {
+  'src/routes/basket.ts': ['', '', 'const basket = await baskets.add(sku);', ''],
+  'src/baskets.ts': ['', 'export async function add(sku) {', '  const price = await prices.quote(sku);', ''],
+  'src/prices.ts': ['export async function quote(sku) {', '  return client.get(sku);', '}', ''],
+};
+const PATH = ['src/baskets.ts:3', 'src/routes/basket.ts:3'];
+
+describe('the lines that led to work', () => {
+  const fixture = createPageFixture(everyPanel(), {
+    sourceAt(place) {
+      const lines = SOURCES[place.replace(/:\d+$/, '')];
+      return lines === undefined ? null : { excerpt: { from: 1, lines: [...lines] }, changedAt: null };
+    },
+    definitionsAt: (place) =>
+      place === 'src/prices.ts:2'
+        ? [
+            { name: 'client', place: 'src/http.ts:4' },
+            { name: 'add', place: 'src/baskets.ts:2' },
+          ]
+        : [],
+  });
+  const server = usePages(fixture);
+
+  async function profileToken(): Promise<string> {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 900);
+        context.add('query', query({ caller: 'src/stock.ts:7', path: PATH, startMs: 5, durationMs: 1 }));
+        context.add('query', query({ sql: 'select 2', caller: 'src/stock.ts:9', path: PATH.slice(1), startMs: 7, durationMs: 1 })); // prettier-ignore
+        context.add('call', call({ url: 'http://prices.internal/lamp', caller: 'src/prices.ts:2', path: PATH, startMs: 10, durationMs: 800 })); // prettier-ignore
+      },
+    });
+    return token;
+  }
+
+  async function textOf(end: string): Promise<string> {
+    return (await fetch(`${server.address}/_profiler/${await profileToken()}${end}`)).text();
+  }
+
+  it('are in the short Markdown, with the code of the nearest one and what the line uses', async () => {
+    const text = await textOf('.md?length=short');
+    const chain = 'src/routes/basket.ts:3 → src/baskets.ts:3 → src/prices.ts:2';
+    expect(text).to.contain(`, at \`${chain}\`.`);
+    expect(text).to.match(/> +3 \| {3}const price = await[^]*```[^]*> +2 \| {3}return client/);
+    expect(text).to.contain('\nUsed there: `client` (`src/http.ts:4`).');
+    const lines = Array.from(text.matchAll(/\| `([^`|]*)` \|$/gm), ([, line]) => line);
+    expect(lines).to.include.members([
+      'src/routes/basket.ts:3 → src/baskets.ts:3 → src/stock.ts:7',
+      '… → src/stock.ts:9',
+      '… → src/baskets.ts:3 → src/prices.ts:2',
+    ]);
+  });
+
+  it('are in the whole Markdown and, in full, in the JSON', async () => {
+    expect(await textOf('.md')).to.contain('(`src/routes/basket.ts:3 → src/baskets.ts:3 → src/prices.ts:2`)');
+    const { profile } = JSON.parse(await textOf('.json')) as { profile: { findings: Finding[] } };
+    const finding = profile.findings.find(({ rule }) => rule === 'slow-call');
+    expect(finding).to.deep.include({ place: 'src/prices.ts:2', path: PATH });
+  });
+
+  it('are on the page by the names of their files, each a link to its source', async () => {
+    const $ = load(await textOf('?panel=overview'));
+    const steps = $('#asked .pl')
+      .toArray()
+      .map((step) => $(step).text());
+    expect(steps).to.include.members(['basket.ts:3 → baskets.ts:3 → src/stock.ts:7', '… → src/stock.ts:9']);
+    expect($('#asked .pl a[data-source]').length).to.be.above(3);
+    expect($('.fi .is').text()).to.contain('basket.ts:3 → baskets.ts:3 → src/prices.ts:2');
+    expect($('.fi .note').text()).to.contain('Used there: client src/http.ts:4');
+  });
+});

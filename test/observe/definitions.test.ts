@@ -1,0 +1,80 @@
+import { resolve } from 'node:path';
+import { expect } from 'chai';
+import { createDefinitions } from '../../app/observe/stacks/definitions.ts';
+
+describe('names that a line uses', () => {
+  const FILES: Readonly<Record<string, string>> = {
+    'src/orders.ts': `import express from 'express';
+import type { Order } from './types.js';
+import { db as store, type Row } from './db.js';
+import * as money from './money.js';
+const prices = require('../lib/prices');
+const { format } = require('../lib/format');
+
+const keyOf = (id: number) => \`order:\${id}\`;
+
+export async function total(id: number) {
+  const key = keyOf(id);
+  const rows = await store.query(key); // here
+  const text = format(money.sum(rows));
+  return prices.of(rows, other(1), 'keyOf(id)', text);
+}
+
+export function other(count: number) {
+  return count; // alone
+}`,
+    'src/db.ts': "import pg from 'pg';\n\nexport const db = new pg.Pool();",
+    'src/money.ts': '\nexport async function sum(rows) {}',
+    'src/late.js': `const axios = require('axios');
+const { occurrences } = require('./days');
+module.exports = async (input) => {
+  const slots = occurrences(input);
+  const taken = 1;
+  const other = count(2);
+
+  await axios.get('/');
+  await insert(slots.map(String)); // made
+};`,
+    'src/days.js': 'exports.occurrences = (input) => [];',
+    'lib/prices.js': 'exports.of = (rows) => rows;',
+    'lib/format/index.js': "'use strict';\nfunction format(text) {}\nmodule.exports = { format };",
+  };
+  const linesOf = (file: string): string[] | null =>
+    Object.entries(FILES)
+      .find(([name]) => file === resolve('/app', name))?.[1]
+      .split('\n') ?? null;
+  const find = createDefinitions({
+    root: '/app',
+    files: { lines: linesOf },
+    maps: { sourceLines: () => null },
+  });
+  const at = (mark: string, file = 'src/orders.ts'): string =>
+    `${file}:${(FILES[file]?.split('\n') ?? []).findIndex((line) => line.includes(mark)) + 1}`;
+
+  it('are found where they are defined: those of its own line first, in its file or in one that this imports', () => {
+    expect(find(at('// here'))).to.deep.equal([
+      { name: 'store', place: 'src/db.ts:3' },
+      { name: 'keyOf', place: 'src/orders.ts:8' },
+    ]);
+    expect(find(at('const text'))).to.deep.equal([
+      { name: 'format', place: 'lib/format/index.js:2' },
+      { name: 'money.sum', place: 'src/money.ts:2' },
+    ]);
+    expect(find(at('return prices'))).to.deep.equal([
+      { name: 'prices.of', place: 'lib/prices.js:1' },
+      { name: 'other', place: 'src/orders.ts:17' },
+    ]);
+  });
+
+  it('are those that made its values, too', () => {
+    expect(find(at('// made', 'src/late.js'))).to.deep.equal([
+      { name: 'occurrences', place: 'src/days.js:1' },
+    ]);
+  });
+
+  it('are none of packages, of types, or of the function around the line', () => {
+    expect(find(at('// alone'))).to.deep.equal([]);
+    for (const place of ['src/orders.ts', 'src/gone.ts:1', 'src/orders.ts:900', ''])
+      expect(find(place), place).to.deep.equal([]);
+  });
+});
