@@ -1,6 +1,7 @@
 /** Sums, maxima and running totals that are not those of the rows they seem to be of. */
 import { foundRows } from '../panels/shared/found-rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { givenText } from './shared/conditions.ts';
 import type { Needs, Rule } from './shared/kept.ts';
 import { draftAt, labelOf, plainSql, PRIMARY, readsOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
@@ -280,9 +281,35 @@ const rowsMerged: Rule<Needs<'database'>> = {
   },
 };
 
+/** A column that is one value of all rows. */
+const OF_ALL =
+  /^(?:count|sum|avg|min|max|bool_and|bool_or|total) ?\([^()]*(?:\([^()]*\)[^()]*)*\)(?! ?over\b)/i;
+
+const aggregateSkipped: Rule<Needs<'database'>> = {
+  name: 'aggregate-skipped',
+  needs: ['database'],
+  labels: ['total skipped'],
+  why: 'A SELECT of aggregates only, without GROUP BY and HAVING, has an OFFSET of 1 or more, and returned no row. Without GROUP BY there is one row, which the OFFSET skips.',
+  fix: 'Count before the page is cut: `query.clone().count()` before `.limit()` and `.offset()`. Builders of Knex and others change themselves, so a later copy has both.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      const skipped = Number(givenText(read.offset ?? undefined, query) ?? 0);
+      if (read.verb !== 'select' || !(skipped >= 1) || query.rows !== 0) return [];
+      const sql = plainSql(database, query);
+      const select = selectOf(sql);
+      if (select === null || select.groups.length > 0 || / having /i.test(outline(sql))) return [];
+      if (!select.columns.every((column) => OF_ALL.test(column))) return [];
+      const sentence = `${labelOf(database, query)} returned no row: without GROUP BY, an aggregate is one row, and OFFSET ${count(skipped)} skips it`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
 export const aggregateRules: readonly Rule[] = [
   joinedRowsSummed,
   columnNotGrouped,
   runningTotalTies,
   rowsMerged,
+  aggregateSkipped,
 ];

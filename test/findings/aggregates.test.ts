@@ -109,4 +109,30 @@ describe('findings from sums and maxima', () => {
     for (const key of ['"id"', '"rides"."created_at"', 'ticket_number as number'])
       expect(of(`${key}, ${ride}`, `${key}, ${topUp}`), key).to.deep.equal([]);
   });
+
+  it('a count whose only row the OFFSET of a page skips', () => {
+    const of = (sql: string, rows = 0, bindings: AskedQuery['bindings'] = []) =>
+      found('aggregate-skipped', { sql, rows, bindings });
+    const count = 'select count(*) as "total" from "scores" where "title" ilike $1';
+    const values = [
+      ['title', '%a%'],
+      ['limit', 1],
+      ['offset', 5],
+    ] as const;
+    expect(of(`${count} limit $2 offset $3`, 0, values)).to.deep.equal([
+      'select … from scores returned no row: without GROUP BY, an aggregate is one row, and OFFSET 5 skips it',
+    ]);
+    expect(of('SELECT sum(pages), max(year) FROM scores LIMIT 5, 5')).to.have.length(1);
+    for (const [sql, rows] of [
+      [`${count} limit 5 offset 0`, 1],
+      ['select count(*) from scores offset 1', 1],
+      ['select composer, count(*) from scores group by composer limit 5 offset 5', 0],
+      ['select count(*) from scores having count(*) > 3 offset 5', 0],
+      ['select id, count(*) over () from scores limit 5 offset 5', 0],
+      ['select count(*) over () from scores limit 5 offset 5', 0],
+      ['select title from scores limit 5 offset 5', 0],
+      ['select count(*) from (select id from scores limit 5 offset 5) page', 1],
+    ] as const)
+      expect(of(sql, rows), sql).to.deep.equal([]);
+  });
 });
