@@ -9,6 +9,7 @@ import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
 import { callFilterIgnored } from './call-filters.ts';
 import { callRules } from './calls.ts';
+import { clearedEarly } from './cleared-early.ts';
 import { connectionRules } from './connections.ts';
 import { cookieRules } from './cookies.ts';
 import { dateRules } from './dates.ts';
@@ -63,6 +64,7 @@ export function createFindingRules(): FindingRule[] {
     ...writeRules,
     ...jobRules,
     ...cacheRules,
+    clearedEarly,
     ...callerRules,
     visibilityLost,
     ...heldRules,
