@@ -350,10 +350,32 @@ describe('the overview panel', () => {
       },
     });
     const text = (await page(token))('#asked').text().replace(/\s+/g, ' ');
-    expect(text).to.contain('query 1–3').and.contain('2 → { cents: 2 } · 3 → nothing');
-    expect(text).to.contain('query 4–6').and.contain('2 → failed · 3');
-    expect(text).to.match(/values \(1\).*1 failed, the first at 12\.0 ms/);
-    expect(text).to.match(/not stored, 1\.0 ms, last at 22\.0 ms, stored, 36 characters/);
+    expect(text).to.contain('query 1–3').and.contain('2 → { cents: 2 } · 3 (0 rows)');
+    expect(text).to.contain('query 4–6').and.contain('2 (failed) · 3');
+    expect(text).to.match(/1 failed.*values \(1\)/);
+    expect(text)
+      .to.contain('other runs (stored, 36 characters)')
+      .and.match(/not stored in 2 of 3, 1\.0 ms each, last at 22\.0 ms/);
+  });
+
+  it('lists the runs that ended in another way than most, with their values and transaction', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 90);
+        [1, 2, 3, 4, 5, 6, 7].forEach((id) => {
+          const ran = { startMs: id * 10, durationMs: 1, waitMs: 0, transaction: Math.ceil(id / 3), instance: 'pg' }; // prettier-ignore
+          const isOver = id === 5;
+          context.add('query', query({ ...ran, sql: 'update holders set paid = paid + $1 where id = $2', bindings: [id * 1000, id], rows: isOver ? null : 1, error: isOver ? 'violates check constraint' : null, caller: 'src/a.ts:1' })); // prettier-ignore
+          context.add('query', query({ ...ran, startMs: id * 10 + 2, sql: 'insert into seen (number) values ($1) on conflict do nothing', bindings: [`SB-${id}`], rows: id === 6 ? 0 : 1, caller: 'src/b.ts:1' })); // prettier-ignore
+        });
+      },
+    });
+    const asked = (await page(token))('#asked').text().replace(/\s+/g, ' ');
+    expect(asked).to.contain('1 failed').and.contain('T1–T3');
+    expect(asked).to.contain('other outcome 5000 where id = 5 (failed, T2)').and.contain('1 row in 6 of 7');
+    expect(asked, 'no row')
+      .to.contain("other outcome 'SB-6' (0 rows, T2)")
+      .and.contain('violates check constraint');
   });
 
   it('shows whole rows, and how many are left out', async () => {

@@ -358,6 +358,7 @@ function stepOf(row: Row, index: number, { panel, profile, compared, written }: 
     ...(AWAITED.has(panel.name) ? { runs: [{ askedMs, endMs: startMs + (row.number ?? Infinity) }] } : {}),
     depth: 0,
     outcome: made.note ?? null,
+    took: { startMs, durationMs: row.number ?? null },
     note: noteOf([made.by, made.note, row.number === 0 ? null : took]),
     fields: [
       ...(made.fields ?? []),
@@ -436,8 +437,10 @@ export function* askedSteps(
       : step;
   return {
     steps: shown.map(
-      ({ within: _within, runs: _runs, isWrite: _isWrite, by: _by, outcome: _outcome, ...step }, at) =>
-        withOutcome({ ...step, id: `a${at + 1}` }),
+      (
+        { within: _within, runs: _runs, isWrite: _isWrite, by: _by, outcome: _outcome, took: _took, ...step },
+        at,
+      ) => withOutcome({ ...step, id: `a${at + 1}` }),
     ),
     left: all.length - shown.length + COUNTED.reduce((sum, name) => sum + (profile.dropped[name] ?? 0), 0),
   };

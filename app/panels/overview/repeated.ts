@@ -1,16 +1,23 @@
 /** Work that repeats is one step, at its first run, with the marks of the row that sums it up, and what differed from run to run. */
 import { addTo } from '../../profiler/group-by.ts';
 import type { Field } from '../../profiler/read/rows.ts';
+import { shorten } from '../../profiler/read/span.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf } from '../../view-helpers/value-line.ts';
+import { eachText } from '../shared/rows.ts';
 import { type Step, tokensOf } from './step.ts';
 
 /** From as many runs on, the same work of the same line is one step. */
 const FOLDED_FROM = 3;
 const MOST_RUNS = 4;
 const LONGEST = 280;
+/** Runs that ended in another way than most, and the length of each. */
+const MOST_ODD = 6;
+const LONGEST_ODD = 80;
+const MOST_OUTCOMES = 3;
+const TRANSACTION = /^T\d+$/;
 const REPEATED = 'repeated';
 
 /** Without the tokens that all begin and end with. */
@@ -31,32 +38,83 @@ interface Differing {
   isAnsweredAnew: boolean;
 }
 
-/** What was asked, the reply, or both, as far as they differ; null: nothing does. */
-function differenceOf(runs: readonly Step[]): Differing | null {
+/** What was asked, the reply, or both, as far as they differ. */
+function differenceOf(runs: readonly Step[]): Differing {
   const lines = runs.map(tokensOf);
   const splitAt = lines.map((line) => line.findIndex(([, text]) => text === ' → '));
   const asked = lines.map((line, at) => line.slice(0, splitAt[at] === -1 ? undefined : splitAt[at]));
   const replies = lines.map((line, at) => (splitAt[at] === -1 ? '' : textOf(line.slice(splitAt[at])).trim()));
   const isAskedAnew = new Set(asked.map(textOf)).size > 1;
   const isAnsweredAnew = new Set(replies).size > 1;
-  if (!isAskedAnew && !isAnsweredAnew) return null;
   const parts = isAskedAnew ? differing(asked) : [];
   return {
-    texts: runs.map((run, at) => {
-      const reply = isAnsweredAnew ? (replies[at] ?? '') : '';
-      const failed = run.tone !== 'bad' ? '' : reply === '' ? '→ failed' : '(failed)';
-      const nothing = isAnsweredAnew && reply === '' && failed === '' ? '→ nothing' : '';
-      return [parts[at] ?? '', reply, failed, nothing].filter((part) => part !== '').join(' ');
-    }),
+    texts: runs.map((_run, at) =>
+      [parts[at] ?? '', isAnsweredAnew ? (replies[at] ?? '') : ''].filter((part) => part !== '').join(' '),
+    ),
     isAnsweredAnew: isAnsweredAnew && !isAskedAnew,
   };
 }
 
-function fieldsOf(runs: readonly Step[], difference: Differing | null): Field[] {
-  if (difference === null) return [];
-  const value = difference.texts.slice(1).join(' · ');
+function transactionOf({ badges = [] }: Step): string | null {
+  return badges.find((badge) => TRANSACTION.test(badge)) ?? null;
+}
+
+/** `T1–T3`, or each, if one between had none of the runs. */
+function transactionsOf(runs: readonly Step[]): string[] {
+  const names = [...new Set(runs.map(transactionOf))].filter((name) => name !== null);
+  const [first = '', last = ''] = [names[0], names.at(-1)];
+  const isWhole = Number(last.slice(1)) - Number(first.slice(1)) === names.length - 1;
+  return names.length > 1 && isWhole ? [`${first}–${last}`] : names;
+}
+
+/** Of all that are not failed, the most frequent one, and how many have it; null: there are too many to tell one from the others. */
+function usualOutcome(runs: readonly Step[]): { outcome: string | null; times: number } | null {
+  const times = new Map<string | null, number>();
+  for (const { tone, outcome = null } of runs)
+    if (tone !== 'bad') times.set(outcome, (times.get(outcome) ?? 0) + 1);
+  const [usual = [null, 0] as const] = [...times].toSorted(([, a], [, b]) => b - a);
+  return times.size > MOST_OUTCOMES ? null : { outcome: usual[0], times: usual[1] };
+}
+
+/** How a run ended, and in which transaction, as far as another one differs. */
+function marksOf(run: Step, than: Pick<Step, 'outcome'>, first: Step): string[] {
+  const { tone, outcome = null } = run;
+  const isOther = outcome !== (than.outcome ?? null);
+  const transaction = transactionOf(run);
+  return [
+    ...(tone === 'bad' ? ['failed'] : isOther ? [outcome ?? 'no result'] : []),
+    ...(transaction === transactionOf(first) ? [] : [transaction ?? 'no transaction']),
+  ];
+}
+
+function runText(text: string, marks: readonly string[]): string {
+  return [shorten(text, LONGEST), marks.length === 0 ? '' : `(${marks.join(', ')})`]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** Few runs are listed; of many the last one, and those that ended in another way than most. */
+function fieldsOf(runs: readonly Step[], { texts }: Differing): Field[] {
+  const [first = {}, ...others] = runs;
+  const listed = others.map((run, at) => runText(texts[at + 1] ?? '', marksOf(run, first, first)));
+  const value = listed.filter((text) => text !== '').join(' · ');
+  if (value === '') return [];
   if (runs.length <= MOST_RUNS && value.length <= LONGEST) return [{ label: 'Other runs', value }];
-  return [{ label: 'Last run', value: difference.texts.at(-1)?.slice(0, LONGEST) ?? '' }];
+  const usual = usualOutcome(runs);
+  const odd = runs.flatMap((run, at) => {
+    const isOdd = run.tone === 'bad' || (usual !== null && (run.outcome ?? null) !== usual.outcome);
+    const marks = marksOf(run, usual ?? run, first);
+    return isOdd ? runText(shorten(texts[at] ?? '', LONGEST_ODD), marks) : [];
+  });
+  const more = odd.length > MOST_ODD ? ` and ${count(odd.length - MOST_ODD)} more` : '';
+  return [
+    ...(odd.length === 0
+      ? []
+      : [{ label: 'Other outcome', value: `${odd.slice(0, MOST_ODD).join(' · ')}${more}` }]),
+    ...((texts.at(-1) ?? '') === ''
+      ? []
+      : [{ label: 'Last run', value: shorten(texts.at(-1) ?? '', LONGEST) }]),
+  ];
 }
 
 function isOfAll(token: string | undefined, runs: readonly Step[]): boolean {
@@ -77,40 +135,49 @@ function labelOf(runs: readonly Step[]): string {
   return last === undefined ? label : `${label}–${last}`;
 }
 
-/** Results that differ: the first is in the note, and the last says how it ended. */
-function lastOutcome(runs: readonly Step[]): string {
-  const [first, last] = [runs[0]?.outcome, runs.at(-1)?.outcome];
-  return last === first || last === undefined || last === null ? '' : `, ${last}`;
+/** `0 rows in 3 of 6`. */
+function outcomeText(runs: readonly Step[]): string | null {
+  const usual = usualOutcome(runs);
+  if (usual === null)
+    return `${runs[0]?.outcome ?? 'no result'} at first, ${runs.at(-1)?.outcome ?? 'no result'} at last`;
+  const { outcome, times } = usual;
+  return outcome === null || times === runs.length ? outcome : `${outcome} in ${times} of ${runs.length}`;
 }
 
 /** The sum is of all runs, also of those that were only counted. */
 function folded(runs: readonly Step[], { times, badges: marks }: Sum): Step {
   const [first = {}] = runs;
-  const failed = runs.filter(({ tone }) => tone === 'bad').length;
-  const worst = runs.find(({ tone }) => tone === 'bad') ?? first;
+  const failed = runs.filter(({ tone }) => tone === 'bad');
+  const worst = failed[0] ?? first;
   const difference = differenceOf(runs);
-  const more = fieldsOf(runs, difference);
+  const own = (first.badges ?? []).filter((badge) => badge !== 'failed' && !TRANSACTION.test(badge));
+  const badges = [
+    ...(failed.length === 0 ? [] : [`${count(failed.length)} failed`]),
+    ...transactionsOf(runs),
+    ...own,
+    ...marks,
+  ];
   return {
-    ...worst,
+    ...first,
+    tone: worst.tone ?? 'plain',
+    href: worst.href ?? null,
     label: labelOf(runs),
-    text: first.text ?? null,
     line: () => tokensOf(first),
-    number: first.number ?? null,
     ...(first.runs === undefined ? {} : { runs: runs.flatMap((run) => run.runs ?? []) }),
     times: Math.max(runs.length, times),
-    badges: [...new Set([...(worst.badges ?? []), ...marks])].filter(
-      // A poll asks until the reply is another one.
-      (badge) => badge !== REPEATED || difference?.isAnsweredAnew !== true,
-    ),
+    // A poll asks until the reply is another one.
+    badges: [...new Set(badges)].filter((badge) => badge !== REPEATED || !difference.isAnsweredAnew),
     note: noteOf([
-      first.note,
-      failed > 0 && failed < runs.length
-        ? `${count(failed)} failed${worst === first ? '' : `, the first at ${durationText(worst.number)}`}`
-        : null,
-      `last at ${durationText(runs.at(-1)?.number)}${lastOutcome(runs)}`,
+      first.by,
+      outcomeText(runs),
+      eachText(runs.flatMap(({ took }) => took ?? [])),
+      `last at ${durationText(runs.at(-1)?.number)}`,
     ]),
     // Of one request only: its label says nothing of which run it is.
-    fields: [...more, ...(worst.fields ?? []).filter(({ token }) => isOfAll(token, runs))],
+    fields: [
+      ...fieldsOf(runs, difference),
+      ...(worst.fields ?? []).filter(({ token }) => isOfAll(token, runs)),
+    ],
   };
 }
 

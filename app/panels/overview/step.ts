@@ -2,6 +2,7 @@
 import type { Field, Row } from '../../profiler/read/rows.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
+import type { Interval } from '../shared/rows.ts';
 import type { NumberAsText } from '../shared/number-as-text.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
@@ -15,6 +16,7 @@ export interface Step extends Row {
   by?: string | null;
   /** Its result without its time: `1 row`, `not stored`. */
   outcome?: string | null;
+  took?: Interval;
 }
 
 /** In the rail; its label links to the request of the token. */
