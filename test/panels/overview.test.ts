@@ -363,7 +363,7 @@ describe('the overview panel', () => {
       more: (context) => {
         lasting(context, 90);
         [1, 2, 3, 4, 5, 6, 7].forEach((id) => {
-          const ran = { startMs: id * 10, durationMs: 1, waitMs: 0, transaction: Math.ceil(id / 3), instance: 'pg' }; // prettier-ignore
+          const ran = { startMs: id * 10, durationMs: 1, waitMs: 0, transaction: `t${Math.ceil(id / 3)}`, instance: 'pg' }; // prettier-ignore
           const isOver = id === 5;
           context.add('query', query({ ...ran, sql: 'update holders set paid = paid + $1 where id = $2', bindings: [id * 1000, id], rows: isOver ? null : 1, error: isOver ? 'violates check constraint' : null, caller: 'src/a.ts:1' })); // prettier-ignore
           context.add('query', query({ ...ran, startMs: id * 10 + 2, sql: 'insert into seen (number) values ($1) on conflict do nothing', bindings: [`SB-${id}`], rows: id === 6 ? 0 : 1, caller: 'src/b.ts:1' })); // prettier-ignore

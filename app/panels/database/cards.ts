@@ -72,7 +72,7 @@ function cardOf(data: DatabaseData, { group, at }: ListedGroup) {
 export function drawQueries(data: DatabaseData, { amendments }: Pick<PanelPage, 'amendments'>) {
   const loops = data.groups
     .map((group, at) => ({ group, at }))
-    .filter(({ group }) => group.kind !== 'duplicate')
+    .filter(({ group }) => group.kind !== 'duplicate' && group.kind !== 'repeated')
     .sort((a, b) => b.group.durationMs - a.group.durationMs);
   return {
     cards: loops.slice(0, CARDS_SHOWN).map((loop) => cardOf(data, loop)),

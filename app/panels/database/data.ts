@@ -81,6 +81,13 @@ export const GROUP_LABELS = {
   'n+1': 'N+1',
   loop: 'writes in a loop',
   duplicate: 'duplicate',
+  repeated: 'repeated',
   pages: 'pages',
 } as const;
-export const GROUP_TONES = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain', pages: 'plain' } as const;
+export const GROUP_TONES = {
+  'n+1': 'bad',
+  loop: 'warn',
+  duplicate: 'plain',
+  repeated: 'plain',
+  pages: 'plain',
+} as const;

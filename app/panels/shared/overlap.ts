@@ -264,22 +264,30 @@ function orderText(steps: readonly Step[]): string {
   return words.filter((word, at) => word !== words[at - 1]).join(', ');
 }
 
+function columnsOf({ row }: Touch): number {
+  return row?.where.size ?? 0;
+}
+
 /** Rows and keys that both touched and one of them wrote. */
 function touchedByBoth(here: Side, there: Side, slackMs: number): Shared[] {
-  const shared = new Map<string, Shared>();
+  const shared = new Map<Touch, Shared>();
   for (const touch of here.touches) {
     const race = touch.does === 'written' ? raceOf(touch, here, there, slackMs) : null;
-    const known = shared.get(touch.name);
+    // A write that also names the version that it expects is about the row that was read.
+    const [, known] = [...shared].find(([one]) => isSame(one, touch)) ?? [];
     if (known !== undefined) {
       known.race ??= race;
       continue;
     }
     const isThis = (one: Touch): boolean => isSame(one, touch);
     const others = there.touches.filter(isThis);
-    const isWritten = [...here.touches.filter(isThis), ...others].some(({ does }) => does === 'written');
+    const all = [...here.touches.filter(isThis), ...others];
+    const isWritten = all.some(({ does }) => does === 'written');
     if (race === null && (others.length === 0 || !isWritten)) continue;
     const steps = stepsOf(isThis, here, there);
-    shared.set(touch.name, { kind: touch.kind, name: touch.name, steps, order: orderText(steps), race });
+    // Not all of them say what only some compare.
+    const name = all.reduce((least, one) => (columnsOf(one) < columnsOf(least) ? one : least), touch).name;
+    shared.set(touch, { kind: touch.kind, name, steps, order: orderText(steps), race });
   }
   return [...shared.values()];
 }

@@ -10,8 +10,8 @@ import { addTo } from '../../profiler/group-by.ts';
 
 type Query = Facts['query'];
 
-/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: the values are the same, too. `pages`: a loop that reads page by page. */
-export type GroupKind = 'n+1' | 'loop' | 'duplicate' | 'pages';
+/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: values and rows are the same, too; `repeated`: the values. `pages`: a loop that reads page by page. */
+export type GroupKind = 'n+1' | 'loop' | 'duplicate' | 'repeated' | 'pages';
 
 export interface QueryGroup {
   kind: GroupKind;
@@ -71,6 +71,11 @@ function hasPauses(runs: readonly Query[]): boolean {
   });
 }
 
+/** As far as they were recorded. */
+function haveSameRows(runs: readonly Query[]): boolean {
+  return new Set(runs.map(({ rows, found }) => JSON.stringify([rows, found]))).size === 1;
+}
+
 export function groupQueries(queries: readonly Query[], endMs: number | null = null): QueryGroup[] {
   const byShape = new Map<string, number[]>();
   queries.forEach(({ sql, system, caller, startMs }, index) => {
@@ -87,7 +92,8 @@ export function groupQueries(queries: readonly Query[], endMs: number | null = n
     const [first = 0] = members;
     const sql = queries[first]?.sql ?? '';
     const isKnown = members.every((index) => queries[index]?.types?.includes('cut') !== true);
-    if (same.size === 1 && isKnown && isRead(sql)) groups.push({ kind: 'duplicate', members });
+    if (same.size === 1 && isKnown && isRead(sql))
+      groups.push({ kind: haveSameRows(pick(queries, members)) ? 'duplicate' : 'repeated', members });
     else if (members.length >= LOOP_FROM) {
       const ran = pick(queries, members);
       if (areApart(ran.map(({ path }) => path))) continue;

@@ -16,5 +16,8 @@ describe('groups of statements', () => {
     expect(groupQueries(given)[0]?.members).to.have.length(4);
     const cut = given.slice(0, 2).map((query) => ({ ...query, bindings: ['x…'], types: ['cut' as const] }));
     expect(groupQueries(cut), 'values that are the same as far as they are recorded').to.deep.equal([]);
+    const versions = given.map((query, at) => ({ ...query, rows: 1, found: [{ version: at > 1 ? 1 : 0 }] }));
+    const kinds = [versions, versions.slice(2)].map((all) => groupQueries(all).map(({ kind }) => kind));
+    expect(kinds, 'a read that found something else').to.deep.equal([['repeated'], ['duplicate']]);
   });
 });
