@@ -17,14 +17,21 @@ interface Pauses {
   ms: number;
   /** `1.02 s, 2.04 s`; empty if they are too short to be meant. */
   listed: string;
+  times: number;
 }
 
 function pausesIn(attempts: readonly Call[]): Pauses {
   const pauses = pausesOf(attempts).map(({ durationMs }) => durationMs);
   const ms = pauses.reduce((sum, one) => sum + one, 0);
-  if (ms < PAUSES_MS) return { ms: 0, listed: '' };
+  if (ms < PAUSES_MS) return { ms: 0, listed: '', times: 0 };
   const listed = pauses.slice(0, LISTED_ATTEMPTS).map(duration).join(', ');
-  return { ms, listed: `${listed}${pauses.length > LISTED_ATTEMPTS ? ', …' : ''}` };
+  return { ms, listed: `${listed}${pauses.length > LISTED_ATTEMPTS ? ', …' : ''}`, times: pauses.length };
+}
+
+/** The one pause of a single retry is said once. */
+function pausesText({ times, listed }: Pauses, took: string, isAsked: boolean): string {
+  if (times === 1) return `the pause ${took}${isAsked ? ', after a Retry-After' : ''}`;
+  return `${count(times)} pauses ${took}: ${listed}${isAsked ? ', each after a Retry-After' : ''}`;
 }
 
 const IDEMPOTENCY_KEY = /idempoten|request-?id$/i;
@@ -113,13 +120,13 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
       const listed = `${count(of.length)} attempts (${outcomes}${more})`;
       const pauses = pausesIn(of);
       const isAsked = of.slice(0, -1).every(asksToWait);
-      const asked = isAsked ? ' (after a Retry-After each)' : '';
+      const failures = `the failed ${of.length === 2 ? 'one' : 'ones'} took`;
       const [within, apart] =
         pauses.listed === ''
-          ? ['', `the failed ones took ${time}`]
+          ? ['', `${failures} ${time}`]
           : [
               `, with pauses of ${pauses.listed}`,
-              `the failed ones took ${duration(costMs - pauses.ms)}, pauses of ${pauses.listed}${asked} took ${shareOf(pauses.ms, wholeMs)}`,
+              `${failures} ${duration(costMs - pauses.ms)}, ${pausesText(pauses, shareOf(pauses.ms, wholeMs), isAsked)}`,
             ];
       const what = isFailed
         ? `${callName(first)} failed after ${listed} in ${time}${within}${ignored}`

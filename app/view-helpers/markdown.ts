@@ -55,7 +55,7 @@ export function code(value: unknown, limit = LONGEST_VALUE): string {
 /** What renderers turn into links or mentions: addresses, domains, `@name`, `#12`. */
 const LINKED = /[@/\\]|#\d|[a-z_]\.[a-z_]/i;
 /** Markup anywhere in a word, and markup as a word at the beginning of a line. A `_` within a word is none. */
-const MARKS = /[*[\]<>`~|&$\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
+const MARKS = /[*[\]>`~|$\\]|<(?=[a-z/!?])|&(?=#?\w+;)|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/giu;
 const LINE_MARK = /^(?:[-+=#]+|\d+[.)])$/;
 
 /** A sentence of ours that may contain recorded text. */

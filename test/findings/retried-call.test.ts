@@ -118,7 +118,7 @@ describe('finding retried-call', () => {
 
   it('tells the pauses apart, and only mentions a GET that succeeded after Retry-After', () => {
     const call = { method: 'GET', url: 'http://a.test/times', caller: 'a.ts:1', durationMs: 2, error: null };
-    const found = (name: string, method = 'GET') => {
+    const found = (name: string, method = 'GET', from = 0) => {
       const refused = { status: 503, requestHeaders: [], responseHeaders: [{ name, value: '1' }] };
       const good = { status: 200, requestHeaders: [], responseHeaders: [] };
       const calls = [
@@ -126,12 +126,17 @@ describe('finding retried-call', () => {
         { ...call, ...refused, method, startMs: 1002 },
         { ...call, ...good, method, startMs: 2004 },
       ];
-      const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
+      const kept = { http_client: { calls: calls.slice(from) } } as unknown as Parameters<
+        typeof retriedCall.find
+      >[0];
       return retriedCall.find(kept, { durationMs: 2010, status: 200 } as ProfileHead, NOTHING_BESIDE)[0];
     };
     const asked = found('Retry-After');
     expect(asked?.sentence).to.equal(
-      'GET a.test/times needed 3 attempts (503, 503, 200): the failed ones took 4.0 ms, pauses of 1.00 s, 1.00 s (after a Retry-After each) took 2.00 s (100 % of the request)',
+      'GET a.test/times needed 3 attempts (503, 503, 200): the failed ones took 4.0 ms, 2 pauses 2.00 s (100 % of the request): 1.00 s, 1.00 s, each after a Retry-After',
+    );
+    expect(found('Retry-After', 'GET', 1)?.sentence, 'one pause').to.equal(
+      'GET a.test/times needed 2 attempts (503, 200): the failed one took 2.0 ms, the pause 1.00 s (50 % of the request), after a Retry-After',
     );
     expect(asked?.fix).not.to.contain('Idempotency-Key');
     const severities = [asked, found('Server'), found('Retry-After', 'POST')].map((one) => one?.severity);

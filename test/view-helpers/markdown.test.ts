@@ -72,6 +72,9 @@ describe('Markdown of recorded text', () => {
 
   it('leaves a name with an underscore as it is', () => {
     expect(prose('asks for issued_at of _b_')).to.equal('asks for issued_at of \\_b\\_');
+    expect(prose('Brandt & Sohn: <0.1 ms, &lt; <b'), 'only what is markup').to.equal(
+      'Brandt & Sohn: <0.1 ms, \\&lt; \\<b',
+    );
   });
 
   it('is shown as it was, where it can be', () => {
