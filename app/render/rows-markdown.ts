@@ -34,7 +34,6 @@ function labelOf(row: Row): string | undefined {
 }
 
 function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] {
-  const callers = shownCallers(rows);
   const fields = new Map(
     rows.flatMap(({ fields = [] }) => fields.map((field) => [field.label, field.unit] as const)),
   );
@@ -56,7 +55,7 @@ function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] 
       plain: fieldUnit !== undefined,
     })),
     { title: columns.note ?? 'Note', value: ({ note }) => note, plain: true },
-    { title: columns.place ?? 'Place', value: (row) => pathText(row.place, callers[rows.indexOf(row)]) },
+    { title: columns.place ?? 'Place', value: (row) => pathText(row.place, shownCallers(row)) },
   ];
 }
 

@@ -1,22 +1,22 @@
-/** The lines that led to a place, from the handler or loop on: `src/routes/orders.ts:18 → src/orders.ts:9`. */
+/** The lines that led to a place, from the handler or loop on: `src/routes/orders.ts:18 → src/orders.ts:9`. `…`: lines are left out. */
 import type { Row } from '../profiler/read/rows.ts';
 
 const MOST = 3;
-const MORE = '…';
+const LEFT_OUT = '…';
 
-/** The lines above the place of each row, without those that the row before it began with, and at most three. */
-export function shownCallers(rows: readonly Pick<Row, 'path'>[]): (readonly string[])[] {
-  let before: readonly string[] = [];
-  return rows.map(({ path = [] }) => {
-    const callers = path.toReversed();
-    const differs = callers.findIndex((line, at) => line !== before[at]);
-    const same = differs === -1 ? callers.length : differs;
-    before = callers;
-    if (same === 0 && callers.length <= MOST) return callers;
-    const [first = MORE] = same === 0 ? callers : [];
-    const last = callers.slice(Math.max(same, callers.length - MOST + 1));
-    return first === MORE ? [MORE, ...last] : [first, MORE, ...last.slice(1)];
-  });
+function fileOf(place: string | undefined): string | undefined {
+  return place?.replace(/:\d+$/, '');
+}
+
+/** The lines above the place, at most three: those that call another line of their own file are left out first, then those in the middle. */
+export function shownCallers({ path = [], place }: Pick<Row, 'path' | 'place'>): readonly string[] {
+  const callers = path.toReversed();
+  const below = [...callers.slice(1), place ?? undefined];
+  const kept = new Set(callers.keys());
+  const helpers = callers.flatMap((line, at) => (at > 0 && fileOf(line) === fileOf(below[at]) ? at : []));
+  for (const at of [...helpers.reverse(), ...callers.keys()].filter((index) => index > 0))
+    if (kept.size > MOST) kept.delete(at);
+  return callers.flatMap((line, at) => (kept.has(at) ? line : kept.has(at - 1) ? LEFT_OUT : []));
 }
 
 export function pathText(place: string | null | undefined, callers: readonly string[] = []): string | null {

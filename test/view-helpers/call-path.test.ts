@@ -1,33 +1,30 @@
 import { expect } from 'chai';
 import { pathText, shownCallers } from '../../app/view-helpers/call-path.ts';
 
-/** As stored: the nearest first. */
-function row(...lines: readonly string[]) {
-  return { path: lines.toReversed() };
-}
+const place = 'repo.ts:9';
 
-function texts(rows: readonly { path: readonly string[] }[]): (string | null)[] {
-  return shownCallers(rows).map((callers) => pathText('repo.ts:9', callers));
+/** The path is stored with the nearest first. */
+function textOf(...lines: readonly string[]): string | null {
+  return pathText(place, shownCallers({ path: lines.toReversed(), place }));
 }
 
 describe('the lines that led to a place', () => {
   it('begin with the handler, and leave out the middle of many', () => {
-    expect(texts([row('list.ts:3')])).to.deep.equal(['list.ts:3 → repo.ts:9']);
-    expect(texts([row('a.ts:1', 'b.ts:2', 'c.ts:3', 'd.ts:4', 'e.ts:5')])).to.deep.equal([
-      'a.ts:1 → … → e.ts:5 → repo.ts:9',
-    ]);
-    expect(texts([row()])).to.deep.equal(['repo.ts:9']);
+    expect(textOf('list.ts:3')).to.equal('list.ts:3 → repo.ts:9');
+    expect(textOf('a.ts:1', 'b.ts:2', 'c.ts:3')).to.equal('a.ts:1 → b.ts:2 → c.ts:3 → repo.ts:9');
+    expect(textOf('a.ts:1', 'b.ts:2', 'c.ts:3', 'd.ts:4', 'e.ts:5')).to.equal(
+      'a.ts:1 → … → d.ts:4 → e.ts:5 → repo.ts:9',
+    );
+    expect(textOf()).to.equal('repo.ts:9');
     expect(pathText(null, ['a.ts:1'])).to.equal(null);
   });
 
-  it('are not repeated for a row that begins as the one before it', () => {
-    const rows = [row('a.ts:1', 'b.ts:2'), row('a.ts:1', 'b.ts:3'), row('a.ts:1', 'b.ts:3'), row('c.ts:4')];
-    expect(texts([...rows, row('c.ts:4', 'd.ts:1', 'd.ts:2', 'd.ts:3')])).to.deep.equal([
-      'a.ts:1 → b.ts:2 → repo.ts:9',
-      '… → b.ts:3 → repo.ts:9',
-      '… → repo.ts:9',
-      'c.ts:4 → repo.ts:9',
-      '… → d.ts:2 → d.ts:3 → repo.ts:9',
-    ]);
+  it('leave out a way within one file before lines of others', () => {
+    expect(textOf('routes.ts:16', 'tickets.ts:25', 'repo.ts:23', 'repo.ts:14')).to.equal(
+      'routes.ts:16 → tickets.ts:25 → repo.ts:23 → … → repo.ts:9',
+    );
+    expect(textOf('a.ts:1', 'b.ts:2', 'b.ts:3', 'c.ts:4')).to.equal(
+      'a.ts:1 → … → b.ts:3 → c.ts:4 → repo.ts:9',
+    );
   });
 });

@@ -54,7 +54,7 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   const findings = [...shown, ...folded];
   if (findings.length === 0) return '';
   const items = findings.map(({ label, severity, sentence, place, path, history }) => {
-    const from = pathText(place, shownCallers([{ path }])[0]);
+    const from = pathText(place, shownCallers({ path, place: place ?? null }));
     const at = from === null ? '' : ` (${code(from)})`;
     return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}${history === undefined ? '' : `. ${prose(historyText(label, history))}`}`;
   });

@@ -127,7 +127,7 @@ function findingText(
 ) {
   const { label, severity, sentence } = finding;
   const { fix = '', within = '', more } = parts;
-  const place = pathText(finding.place, shownCallers([finding])[0]);
+  const place = pathText(finding.place, shownCallers(finding));
   return blocks([
     `**${prose(label)}** (${severity})${within}: ${prose(sentence)}${place === null ? '' : `, at ${code(place)}`}.`,
     fix === '' ? '' : `How to fix it: ${fix}`,
