@@ -516,6 +516,18 @@ describe('masking', () => {
     expect(redactor.text(prose)).to.equal(prose);
   });
 
+  it('masks a whole value that has the entity of a quote, an apostrophe or a line break in it', () => {
+    for (const text of [
+      '{"password":"a&quot;hunter2"}',
+      "{ password: 'a&#39;hunter2' }",
+      '<div data-page="{&quot;token&quot;:&quot;it\'s hunter2&quot;}">',
+      "postgres://bob:a'hunter2@db/shop",
+      'id,password\n1,"a\nhunter2"\n',
+      'id,password\n",x\n1,hunter2\n',
+    ])
+      expect(redactor.text(text)).to.not.contain('hunter2');
+  });
+
   it('masks a value of CSV that has the separator or a quote in it', () => {
     expect(redactor.text('email,password,b\na,"x,hunter2 ""y""",c\n"a,b",z1,"c"\n')).to.equal(
       `email,password,b\na,"${MASK}",c\n"a,b",${MASK},"c"\n`,

@@ -14,8 +14,8 @@ const MOST_ENCODINGS = 3;
 
 const COMPONENT = /[^\s/?&;=#"<>,]+/g;
 const PERCENT = /(?:%[\da-f]{2})+/gi;
-/** Text behind a tag, or the inside of one. */
-const RUN_OF_MARKUP = /(?<=>|^)[^<]+|(?<=<)[^<>]+/g;
+/** Without double quotes: an entity for one does not end a value that begins with the character. */
+const RUN_OF_MARKUP = /(?<=>|^)[^<"]+|(?<=[<"])[^<>"]+/g;
 const ENTITY = /&(?:(quot|apos|lt|gt|amp)|#0{0,4}(\d{2,3})|#x0{0,4}([\da-f]{2}));/gi;
 const CHARACTER_OF: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' };
 const ENTITY_OF: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -36,11 +36,14 @@ export function decodePercent(text: string): string {
 }
 
 function decodeEntities(text: string): string {
-  return text.replace(ENTITY, (_, name?: string, decimal?: string, hex?: string) =>
-    name === undefined
-      ? String.fromCharCode(hex === undefined ? Number(decimal) : parseInt(hex, 16))
-      : (CHARACTER_OF[name.toLowerCase()] ?? ''),
-  );
+  const hasApostrophe = text.includes("'");
+  return text.replace(ENTITY, (entity, name?: string, decimal?: string, hex?: string) => {
+    const character =
+      name === undefined
+        ? String.fromCharCode(hex === undefined ? Number(decimal) : parseInt(hex, 16))
+        : (CHARACTER_OF[name.toLowerCase()] ?? '');
+    return character === "'" && hasApostrophe ? entity : character;
+  });
 }
 
 export function decodeBackslashes(text: string): string {

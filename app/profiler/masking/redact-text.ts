@@ -204,22 +204,21 @@ function maskColumns(text: string, { isSecretName, hide }: TextMasking): string 
   const separator = /[,;\t]/.exec(head)?.[0] ?? ',';
   const names = head.split(separator).map((name) => name.replace(/^\ufeff|"/g, '').trim());
   if (!names.some(isSecretName)) return text;
-  const lines = text
-    .slice(head.length)
-    .split('\n')
-    .map((line) => {
-      const values = cellsOf(line, separator);
-      if (values.length !== names.length) return line;
-      return values
-        .map((value, at) => {
-          const name = names[at] ?? '';
-          const open = /^\s*"?/.exec(value)?.[0] ?? '';
-          const plain = value.slice(open.length).trimEnd().replace(/"$/, '');
-          if (plain === '' || NO_VALUE.test(plain) || !isSecretName(name)) return value;
-          return open + hide(name, plain) + value.slice(open.length + plain.length);
-        })
-        .join(separator);
-    });
+  const body = text.slice(head.length);
+  // A quoted value may have several lines.
+  const lines = (body.split('"').length % 2 === 1 ? cellsOf(body, '\n') : body.split('\n')).map((line) => {
+    const values = cellsOf(line, separator);
+    if (values.length !== names.length) return line;
+    return values
+      .map((value, at) => {
+        const name = names[at] ?? '';
+        const open = /^\s*"?/.exec(value)?.[0] ?? '';
+        const plain = value.slice(open.length).trimEnd().replace(/"$/, '');
+        if (plain === '' || NO_VALUE.test(plain) || !isSecretName(name)) return value;
+        return open + hide(name, plain) + value.slice(open.length + plain.length);
+      })
+      .join(separator);
+  });
   return head + lines.join('\n');
 }
 
