@@ -95,10 +95,9 @@ function sayWhyNot(): void {
 
 /** By address: a child process may run in another folder, where Node.js would not find the package, and would not start. */
 function nameForChildren(): void {
-  const path = fileURLToPath(import.meta.url);
   const named = (options: string, quote = (text: string) => text): string =>
     options.replace(NAMED, (_, option: string, gap: string) => {
-      return option + gap + (option === '--import' ? import.meta.url : quote(path));
+      return option + gap + (option === '--import' ? import.meta.url : quote(fileURLToPath(import.meta.url)));
     });
   const { env, execArgv } = process;
   if (env.NODE_OPTIONS !== undefined) env.NODE_OPTIONS = named(env.NODE_OPTIONS, JSON.stringify);
