@@ -360,8 +360,11 @@ const jobRanTwice: Rule<Needs<'jobs', 'cache' | 'database'>> = {
       const same = own.find(({ key }) => theirs.has(key));
       if (same === undefined) continue;
       const { what, key: _key, ...at } = same;
-      const sentence = `This job did what job ${head.token} had done before: both have the same data, about ${excerpt(event, 40)}, and both made the change ${what}`;
-      return [{ ...at, broke: 'unseen', severity: 'bad', sentence }];
+      const isSameId = run.id !== null && past.id === run.id;
+      const id = isSameId ? `the same id, which was free again as completed jobs are removed, and ` : '';
+      const sentence = `This job did what job ${head.token} had done before: both have ${id}the same data, about ${excerpt(event, 40)}, and both made the change ${what}`;
+      const place = isSameId ? (run.addedAt ?? at.place) : at.place;
+      return [{ ...at, place, broke: 'unseen', severity: 'bad', sentence }];
     }
     return [];
   },

@@ -42,6 +42,8 @@ export interface JobRunFact {
   attempt: number;
   attempts: number;
   waitedMs: number | null;
+  /** The line that added it, in this process. */
+  addedAt?: string;
   result: Json;
   outcome: 'running' | 'completed' | 'failed';
 }
@@ -88,14 +90,9 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
   const calls = createCallRecorder({ tracker, findCaller, fact: 'job', library: 'bullmq' });
   const adding = new WeakMap<JobsAdded, readonly { doneIn: string | undefined }[]>();
   const running = new WeakMap<JobProcessed, { context: Context; fact: JobRunFact | null }>();
-  const addedBy = new Map<string, string>();
+  const addedBy = new Map<string, { token: string; place: string | null }>();
   /** Completed and still stored -> the token of the job. */
   const done = new Map<string, string>();
-
-  function remember(key: string, token: string): void {
-    addedBy.set(key, token);
-    dropOldest(addedBy, MOST_ADDED);
-  }
 
   function add(message: JobsAdded): void {
     let called: Called | null = null;
@@ -126,7 +123,9 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
             isRemovedLater: isRemovedSoon(removeOnComplete),
             ...(key.doneIn === undefined ? {} : { doneIn: key.doneIn }),
           };
-        if (fact.id !== null) remember(`${message.key}:${fact.id}`, token);
+        if (fact.id === null) return;
+        addedBy.set(`${message.key}:${fact.id}`, { token, place: fact.caller });
+        dropOldest(addedBy, MOST_ADDED);
       });
   }
 
@@ -134,7 +133,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
     const { queue, key, job } = message;
     const id = idOf(job);
     const name = textOf(job.name);
-    const parent = addedBy.get(`${key}:${id}`) ?? null;
+    const parent = addedBy.get(`${key}:${id}`)?.token ?? null;
     const summary = summaryReason();
     const context = recorder.openWork('job', { label: 'JOB', name: `${queue}/${name}`, parent, summary });
     if (summary !== null) {
@@ -168,7 +167,9 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
     running.delete(message);
     const { context, fact } = entry;
     // A job may be done before the request that added it has heard its id.
-    context.parent ??= addedBy.get(`${message.key}:${idOf(message.job)}`) ?? null;
+    const added = addedBy.get(`${message.key}:${idOf(message.job)}`);
+    context.parent ??= added?.token ?? null;
+    if (fact !== null && typeof added?.place === 'string') fact.addedAt = added.place;
     if (message.error !== undefined) recordError(context, message.error, { origin: 'work' });
     if (fact !== null) {
       fact.outcome = message.error === undefined ? 'completed' : 'failed';

@@ -31,20 +31,33 @@ describe('finding job-ran-twice', () => {
     other: Json;
     outcome: string;
     name: string;
+    id: string | null;
   }
+
+  const places: unknown[] = [];
 
   const of = (
     own: object,
     before: object,
-    { data = paid, other = data, outcome = 'completed', name = 'order.paid' }: Partial<Past> = {},
+    { data = paid, other = data, outcome = 'completed', name = 'order.paid', id = null }: Partial<Past> = {},
   ) => {
     const rule = jobRules.find((one) => one.name === 'job-ran-twice');
-    const run = (of: Json) => ({ queue: 'points', name: 'order.paid', outcome: 'completed', data: of });
+    const addedAt = 'src/queue.ts:18';
+    const run = (of: Json) => ({
+      queue: 'points',
+      name: 'order.paid',
+      outcome: 'completed',
+      data: of,
+      id,
+      addedAt,
+    });
     const kept = { jobs: { run: run(data) }, ...own };
     const past = { jobs: { run: { ...run(other), outcome, name } }, ...before };
     const head = { kind: 'job' } as never;
     const earlier = rule?.compares?.(kept, head) === true ? [{ head: { token: '9412a6' }, kept: past }] : [];
-    return (rule?.find(kept, head, { earlier } as never) ?? []).map(({ sentence }) => sentence);
+    const found = rule?.find(kept, head, { earlier } as never) ?? [];
+    places.splice(0, places.length, ...found.map(({ place }) => place));
+    return found.map(({ sentence }) => sentence);
   };
 
   it('names the change that both made', () => {
@@ -63,6 +76,15 @@ describe('finding job-ran-twice', () => {
     const entry = (at: string) =>
       write({ sql: 'insert into ledger (member, amount, booked_at) values ($1, $2, $3)', bindings: { member: 1, amount: 120, booked_at: at } }); // prettier-ignore
     expect(of(entry('10:00'), entry('10:05'))[0]).to.match(/the change insert into ledger$/);
+  });
+
+  it('names the line that added it if both had the same id: the queue had removed the first', () => {
+    expect(of(points, points)).to.have.length(1);
+    expect(places).to.deep.equal(['src/worker.ts:9']);
+    expect(of(points, points, { id: 'evt-e_7001' })[0]).to.contain(
+      'both have the same id, which was free again as completed jobs are removed, and the same data',
+    );
+    expect(places).to.deep.equal(['src/queue.ts:18']);
   });
 
   it('is silent about other data, failed runs, what may recur, and what can be repeated', () => {

@@ -125,6 +125,7 @@ for (const [version, library] of [
       expect(found?.profile).to.include({ parent: profile.token, outcome: 'finished' });
       const { run } = found?.profile.panels.jobs?.data as JobsData;
       expect(run).to.deep.include({ outcome: 'completed', attempt: 1, result: { sent: true } });
+      expect(run?.addedAt).to.equal((profile.panels.jobs?.data as JobsData).items[0]?.caller);
       const page = load(await ask.page(urls.profile(job.token)));
       expect(page('h1').text().replace(/\s+/g, ' ').trim()).to.match(/JOB ?mails-\d\/confirm/);
       expect(page(`a[href="${urls.profile(profile.token)}"]`).length).to.be.above(0);

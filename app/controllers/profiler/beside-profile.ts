@@ -20,29 +20,12 @@ import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 const FEWEST_TIMES = 5;
 const RECENT = 100;
 const MOST_EXPLAINED = 4;
-const MOST_EVIDENCE = 2;
-const LONGEST_EVIDENCE = 1500;
 /** Around the place of a finding, and around the line that called it. */
 const LINES = { before: 3, after: 2 };
 const CALLER_LINES = { before: 1, after: 1 };
 
 export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercentiles | null {
   return percentiles === null || percentiles.count < FEWEST_TIMES ? null : percentiles;
-}
-
-function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): ExplainedFinding['evidence'] {
-  const meant = rows.filter(
-    ({ id, label, place: at }) =>
-      (anchor !== undefined && id === anchor) || (place !== undefined && (at === place || label === place)),
-  );
-  const evidence: ExplainedFinding['evidence'][number][] = [];
-  for (const { label, block } of meant) {
-    if (evidence.length === MOST_EVIDENCE) break;
-    if (block?.language !== 'ts' && block?.language !== 'sql') continue;
-    const text = block.text.slice(0, LONGEST_EVIDENCE);
-    evidence.push({ label: label ?? place ?? '', block: { ...block, text } });
-  }
-  return evidence;
 }
 
 type Placed = Pick<Finding, 'place' | 'path'>;
@@ -67,6 +50,9 @@ function sourceOf(
   return [{ label: place, block: { text: excerptText({ from, lines }, line), language: 'ts' } }];
 }
 
+/** A function that calls any handler, such as `wrap(fn)`, says nothing of this one. */
+const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
+
 /** Of the line that called it, where the reason often is; none if it is in the lines around the place itself. */
 function sourceAbove(
   { place = '', path: [caller = ''] = [] }: Placed,
@@ -75,7 +61,8 @@ function sourceAbove(
   const [[file, line], [callerFile, callerLine]] = [place.split(/:(?=\d+$)/), caller.split(/:(?=\d+$)/)];
   const below = Number(callerLine) - Number(line);
   const isIn = file === callerFile && below >= -LINES.before && below <= LINES.after;
-  return isIn ? [] : sourceOf(caller, from, CALLER_LINES);
+  const above = isIn ? [] : sourceOf(caller, from, CALLER_LINES);
+  return above.filter(({ block }) => !WRAPPER.test(block.text));
 }
 
 /** Definitions in the files of the lines that led there are at those lines. */
@@ -84,10 +71,14 @@ function usesOf({ place = '', path = [] }: Placed, { definitionsAt }: SourceFrom
   return definitionsAt(place).filter((one) => !isAbove(one.place.replace(/:\d+$/, '')));
 }
 
-/** Of work that no finding is about. */
-export function sourcesOf(placed: Placed, from: SourceFrom): Pick<ExplainedFinding, 'evidence' | 'uses'> {
-  const evidence = [...sourceAbove(placed, from), ...sourceOf(placed.place ?? '', from)];
-  return { evidence, uses: usesOf(placed, from) };
+/** `recorded`: source that was kept with the request. */
+export function sourcesOf(
+  placed: Placed,
+  from: SourceFrom,
+  recorded: ExplainedFinding['evidence'] = [],
+): Pick<ExplainedFinding, 'evidence' | 'uses'> {
+  const own = recorded.length > 0 ? recorded : sourceOf(placed.place ?? '', from);
+  return { evidence: [...sourceAbove(placed, from), ...own], uses: usesOf(placed, from) };
 }
 
 function explain(
@@ -184,7 +175,7 @@ export async function readBeside(
   services: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt' | 'definitionsAt'>,
   { profile, amendments, panels, findings }: ShownProfile,
 ): Promise<BesideProfile> {
-  const { profiles, rules, sourceAt, definitionsAt } = services;
+  const { profiles, rules } = services;
   const rowsBy = new Map<string, readonly Row[]>();
   function rowsOf(name: string): readonly Row[] {
     const known = rowsBy.get(name);
@@ -196,11 +187,10 @@ export async function readBeside(
   }
 
   function seen(finding: Finding): Pick<ExplainedFinding, 'evidence' | 'uses'> {
-    const recorded = evidenceOf(finding, rowsOf(finding.panel));
-    const hasSource = recorded.some(({ block }) => block.language === 'ts');
-    const from = { startedAt: profile.startedAt, sourceAt, definitionsAt };
-    const own = hasSource ? [] : sourceOf(finding.place ?? '', from);
-    return { evidence: [...sourceAbove(finding, from), ...recorded, ...own], uses: usesOf(finding, from) };
+    const recorded = rowsOf(finding.panel).flatMap(({ label, block }) =>
+      label !== undefined && label === finding.place && block?.language === 'ts' ? [{ label, block }] : [],
+    );
+    return sourcesOf(finding, { ...services, startedAt: profile.startedAt }, recorded.slice(0, 1));
   }
 
   async function readUsual(): Promise<BesideProfile['usual']> {

@@ -10,6 +10,7 @@ import { createPageFixture } from '../../support/page-fixture.ts';
 const SOURCES: Readonly<Record<string, readonly string[]>> = {
   'src/routes/basket.ts': ['', '', 'const basket = await baskets.add(sku);', ''],
   'src/baskets.ts': ['', 'export async function add(sku) {', '  const price = await prices.quote(sku);', ''],
+  'src/wrap.ts': ['', '', 'export const wrap = (fn) => (req, res, next) => fn(req, res, next).catch(next);'],
   'src/prices.ts': ['export async function quote(sku) {', '  return client.get(sku);', '}', ''],
 };
 const PATH = ['src/baskets.ts:3', 'src/routes/basket.ts:3'];
@@ -58,6 +59,17 @@ describe('the lines that led to work', () => {
       '… → src/stock.ts:9',
       '… → src/baskets.ts:3 → src/prices.ts:2',
     ]);
+  });
+
+  it('have no code of a function that calls any handler', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 900);
+        context.add('call', call({ caller: 'src/prices.ts:2', path: ['src/wrap.ts:3'], startMs: 10, durationMs: 800 })); // prettier-ignore
+      },
+    });
+    const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
+    expect(text).to.contain('src/wrap.ts:3 → src/prices.ts:2').and.not.contain('export const wrap');
   });
 
   it('are in the whole Markdown and, in full, in the JSON', async () => {
