@@ -143,6 +143,8 @@ describe('the package', () => {
         !/^(LICENSE|package\.json|dist\/(sbom\.cdx\.json|mcp-sdk\.(cjs|LICENSES))|[A-Z]+\.md)$/.test(path),
     );
     expect(strays).to.deep.equal([]);
+    // They import files that only this repository has.
+    for (const name of ['config', 'register', 'server']) expect(files).to.not.include(`dist/app/${name}.js`);
   });
 
   it('has no script that runs when a host installs it, and brings what its pages are made with', async () => {
