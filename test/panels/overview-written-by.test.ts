@@ -93,6 +93,9 @@ describe('the request that wrote a row', () => {
         await knex('keys').where({ api_key: key }).update({ uses: 1 });
         res.send('used');
       });
+      const save = async (lessons: readonly object[]): Promise<void> => {
+        await knex('lessons').insert(lessons);
+      };
       app.post(
         '/lessons',
         async ({ body: { room, from } }: { body: { room: number; from: string } }, res) => {
@@ -100,9 +103,7 @@ describe('the request that wrote a row', () => {
           const weeks = [0, 1, 2, 3].map((week) =>
             new Date(Date.parse(from) + week * 604_800_000).toISOString(),
           );
-          await knex('lessons').insert(
-            weeks.map((starts) => ({ room_id: room, starts_at: starts, title: 'Choir' })),
-          );
+          await save(weeks.map((starts) => ({ room_id: room, starts_at: starts, title: 'Choir' })));
           res.sendStatus(201);
         },
       );
@@ -166,9 +167,10 @@ describe('the request that wrote a row', () => {
   });
 
   it('brings the first failure that a finding names', async () => {
+    let page = '';
     const leads = async (room: string): Promise<string[]> => {
       const { profile } = await ask(`/lessons/${room}`);
-      const page = await ask.page(urls.profile(profile.token, 'overview'));
+      page = await ask.page(urls.profile(profile.token, 'overview'));
       return Array.from(
         page.matchAll(/<span class="say">found in <a href="([^"]+)"><bdi>(.*?)<\/bdi>/g),
         ([, href, name]) => `${name} ${href}`,
@@ -180,6 +182,8 @@ describe('the request that wrote a row', () => {
     expect(await leads('3')).to.deep.equal([
       `POST /lessons (${profile.token}) ${urls.profile(profile.token, 'overview')}`,
     ]);
+    const lines = /overview-written-by\.test\.ts:\d+ → \S*overview-written-by\.test\.ts:\d+/;
+    expect(load(page)('.leads').text()).to.match(lines);
     const read = await ask('/lessons/3');
     const markdown = await ask.page(urls.profileMarkdown(read.profile.token));
     expect(markdown)
