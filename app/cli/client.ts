@@ -71,6 +71,14 @@ function messageOf(body: string): string | null {
   return /^<!-- (.*?)(?: \(\d{3} [^)]*\))? -->/.exec(body)?.[1] ?? null;
 }
 
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
 export function createClient({ url, password }: ClientOptions): Client {
   const base = readBase(url);
   const headers: Record<string, string> = {
@@ -117,12 +125,11 @@ export function createClient({ url, password }: ClientOptions): Client {
   return {
     text,
     async json(path, withinMs) {
-      try {
-        return JSON.parse(await text(path, withinMs)) as unknown;
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
-        throw new CommandError(`There is no profiler at ${base}: the response is not JSON.`, FAILED);
-      }
+      const found = jsonIn(await text(path, withinMs));
+      // Another program may respond to any address.
+      if (typeof found !== 'object' || found === null || !('form' in found))
+        throw new CommandError(`There is no profiler at ${base}: another program responds.`, FAILED);
+      return found;
     },
     async post(path, value, { accept, signal }) {
       const sent = { accept, 'content-type': 'application/json' };

@@ -113,6 +113,21 @@ describe('the command line', () => {
     expect(away.stderr).to.match(/^http:\/\/127\.0\.0\.1:9 can’t be reached: [^\n]+ PROFILER_URL\.\n$/);
   });
 
+  it('exits with 2 and a sentence if another program responds', async () => {
+    for (const body of ['{"users":[]}', '[]', '<p>']) {
+      const { server: other, origin } = await listen((_req, res) => void res.end(body));
+      try {
+        const { code, stderr } = await runCli(['--url', origin, 'list']);
+        expect([code, stderr]).to.deep.equal([
+          2,
+          `There is no profiler at ${origin}: another program responds.\n`,
+        ]);
+      } finally {
+        await close(other);
+      }
+    }
+  });
+
   it('follows new requests that match a filter', async () => {
     const child = start(['tail', '--filter', 'status:2xx'], env);
     await once(child.stderr, 'data');
