@@ -558,6 +558,23 @@ describe('masking', () => {
       expect(redactor.text(text)).to.equal(text);
   });
 
+  it('masks cookies in the entries of headers', () => {
+    const entries = Object.entries({
+      'content-type': ['a'],
+      'set-cookie': ['sid=hunter2; Path=/', 'b=hunter3'],
+    });
+    const shown = (mark: (number: number) => string) => [
+      ['content-type', ['a']],
+      ['set-cookie', [`sid=${mark(1)}; Path=/`, `b=${mark(2)}`]],
+    ];
+    expect(redactor.tree({ entries }).value.entries).to.deep.equal(shown((at) => `[masked ${at}, string]`));
+    expect(redactor.text(JSON.stringify(entries))).to.equal(JSON.stringify(shown(() => MASK)));
+    expect(redactor.text(inspect(entries))).to.equal(inspect(shown(() => MASK)));
+    const errors = [['password', ['must have 8 characters']]];
+    expect(redactor.tree(errors).value).to.deep.equal(errors);
+    expect(redactor.text(inspect(errors))).to.equal(inspect(errors));
+  });
+
   it('masks a column of a printed table by its name', () => {
     const tables = [
       "┌─────────┬───────┬──────────┐\n│ (index) │ user  │ password │\n├─────────┼───────┼──────────┤\n│ 0       │ 'bob' │ 'hunter2' │\n│ 1       │ 'eve' │ null     │\n└─────────┴───────┴──────────┘",

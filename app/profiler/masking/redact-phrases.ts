@@ -7,7 +7,7 @@ import { holdsMark } from './redact-marks.ts';
 import { maskCommands } from './redact-commands.ts';
 import { maskPrinted } from './redact-printed.ts';
 import { quotedBetween, readQuoted, rewrite } from './redact-quoted.ts';
-import { CUT_NOTE, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { CUT_NOTE, LINE_NAME, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
   /\(([^()]{1,4000})\)\s{0,20}(?:(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?|=(?:\s{0,20}row)?)\s{0,20}(?=\()/gi;
@@ -161,7 +161,7 @@ function maskCodes(text: string, { mark }: TextMasking): string {
 
 /** A comma, or the type of the value, as PHP's serialize() writes it. There, a private name begins with that of its class, between zero bytes. */
 const LISTED_NAME =
-  /["'`](?:(?:\0|\\u0000)[\w*\\]{1,100}(?:\0|\\u0000))?(-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`](?:\s{0,10},\s{0,10}|(;s:\d{1,9}:))(?=\\{0,16}["'`])/g;
+  /["'`](?:(?:\0|\\u0000)[\w*\\]{1,100}(?:\0|\\u0000))?(-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`](?:\s{0,10},\s{0,10}|(;s:\d{1,9}:))(?=\\{0,16}["'`]|\[)/g;
 /** A PHP session: `password|s:8:"…"`. */
 const SESSION_NAME = /\b([A-Za-z]\w{2,60})\|s:\d{1,9}:(?=\\{0,16}")/g;
 
@@ -170,11 +170,17 @@ export function isListedValue(value: string): boolean {
   return value.includes(' ') || (value.length >= SHORTEST_BARE && /\d/.test(value));
 }
 
-/** Lists in which a value follows its name, as Node's `rawHeaders`. */
-function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
+/** Lists in which a value follows its name, as Node's `rawHeaders`, or its values, as `Object.entries(headers)` has cookies. */
+function maskListed(text: string, masking: TextMasking): string {
+  const { isSecretName, hide } = masking;
   return rewrite(text, LISTED_NAME, (match, replace) => {
     const [whole, name = '', type] = match;
     const start = match.index + whole.length;
+    const printed = LINE_NAME.test(name) ? maskPrinted(text, start, { name, quote: '', masking }) : null;
+    if (printed !== null) {
+      replace(start, printed.end, printed.shown);
+      return;
+    }
     const quoted = isSecretName(name) ? readQuoted(text, start) : null;
     if (quoted === null || holdsMark(quoted.value) || (type === undefined && !isListedValue(quoted.value)))
       return;

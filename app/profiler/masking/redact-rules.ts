@@ -7,6 +7,9 @@ import type { NameRule } from './redact-names.ts';
 export const NO_VALUE =
   /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|none|required|optional|missing|invalid|expired|failed|enabled|disabled|\?|\$\d+)$/i;
 
+/** Headers whose value is a secret to the end of its line. */
+export const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
+
 export interface TextMasking extends NameRule {
   mark: Mark;
   hide: (name: string, value: string) => string;

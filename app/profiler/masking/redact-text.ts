@@ -10,7 +10,7 @@ import { maskPhrases } from './redact-phrases.ts';
 import { holdsMark, isMark } from './redact-marks.ts';
 import { maskPrinted } from './redact-printed.ts';
 import { execAt, quotedBetween, readConcatenated, rewrite } from './redact-quoted.ts';
-import { CUT_NOTE, maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { CUT_NOTE, LINE_NAME, maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */
@@ -28,7 +28,6 @@ const CALL = /[A-Za-z_][\w.]{0,60}\([^)]{0,1000}/y;
 /** Functions of SQL that make a stored password: `password = sha2(?, 256)` has no value in it. */
 const FUNCTION =
   /^(?:aes_encrypt|all|any|array|coalesce|concat|crypt|digest|encode|encrypt|hashbytes|hex|hmac|lower|md5|old_password|password|sha\d?|to_base64|trim|upper)$/i;
-const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
 /** Words of a phrase, behind the first one (BIP 39). */
 const PHRASE_NAME = /mnemonic|phrase/i;

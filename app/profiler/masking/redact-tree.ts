@@ -2,7 +2,7 @@
 import type { Marks } from './redact-marks.ts';
 import { isRecord } from '../json.ts';
 import { isListedValue } from './redact-phrases.ts';
-import type { TextMasking } from './redact-rules.ts';
+import { LINE_NAME, type TextMasking } from './redact-rules.ts';
 import { isCardNumber } from './redact-shapes.ts';
 
 export interface MaskedValue {
@@ -173,7 +173,8 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
   /** The secret name that an item of a list follows: `['authorization', 'Bearer …']`, `['--password', '…']`. */
   function nameBefore(list: readonly unknown[], index: number, pass: Pass): string | null {
     const [name, value] = [list[index - 1], list[index]];
-    if (typeof name !== 'string' || typeof value !== 'string' || !isSecretName(name, pass)) return null;
+    if (typeof name !== 'string' || !isSecretName(name, pass)) return null;
+    if (typeof value !== 'string') return Array.isArray(value) && LINE_NAME.test(name) ? name : null;
     return name.startsWith('-') || isListedValue(value) ? name : null;
   }
 
