@@ -24,7 +24,7 @@ const UNITS = [
   'mysql ', '\\x">', '(a)=(', '(token)=(', "entry 'a' for key '", "token in ('", "token in ('a', ", 'your code ', 'otp ', 'otp <b>', 'a,token\n', 'a,token', 'token: |\n x\n', 'token: |\n', ' x\n',
   'token=[', 'token=<a', '/reset/', '/reset/a', '://a', '<a id=token>', '<a id=token', '"token";s:1:', 'Private-Lines: 1\n', '-----', '1a:AA', 'a8Q~', 'a.', 'sl.', 'type: "password", value: ',
   'token: {', "token: {'", 'token: Set(1) {', 'token: [Object] {', "token: [ '", 'token=a(', "token=a('", "token='a' + ", "(token) values (a('", 'a://b:c/', 'a://b:c/d@', '<Buffer 5a', 'token: <Buffer 5a',
-  'mnemonic abandon ', 'mnemonic: abandon ', 'token,a\n"', 'MIIEvQIBADANBgkq', 'SCRAM-SHA-256$1:', '*0A', 'v4.local.', 'Fe26.2*', 'MTA', 'a.atlasv1.', 'token -> ', 'curl -ubob:', 'hooks.slack.com/services/sk-', 'a://b:c', '://aaaaaaaaaaaaaaaaaaaa', '<input ', '(a)=(b', "entry 'a", 'çç', 'ç: ',
+  'mnemonic abandon ', 'mnemonic: abandon ', 'token,a\n"', 'MIIEvQIBADANBgkq', 'SCRAM-SHA-256$1:', '*0A', 'v4.local.', 'Fe26.2*', 'MTA', 'a.atlasv1.', 'token： ', 'curl -ubob:', 'hooks.slack.com/services/sk-', 'a://b:c', '://aaaaaaaaaaaaaaaaaaaa', '<input ', '(a)=(b', "entry 'a", 'çç', 'ç: ',
 ]; // prettier-ignore
 
 function timeOf(texts: readonly string[]): number {

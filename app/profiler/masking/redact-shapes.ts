@@ -112,7 +112,7 @@ const DIGEST =
   /\b(Digest\s{1,20})(\w{1,20}=(?:"[^"]{0,500}(?:"|$)|[^\s,"]{1,500})(?:,\s{0,5}\w{1,20}=(?:"[^"]{0,500}(?:"|$)|[^\s,"]{1,500})){1,20})/g;
 /** Many passwords contain `@` and `/`, though an address has to encode them. A number and a slash are a port and its path. */
 const ADDRESS =
-  /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>[]*:)(?!\d{1,5}(?:[/?#…]|$))([^\s/"<>]+(?=@)|[^\s/'"<>]{0,100}\/[^\s@'"<>]{0,100}(?=@)|[^\s/@'"<>]+(?=… \(\d|$))/gi;
+  /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>[]*:)(?!\d{1,5}(?:[/?#…]|$))([^\s/"<>]+(?=@)|[^\s/'"<>]{0,100}\/[^\s@'"<>]{0,100}(?=@)|(?![$`{]|\d{1,5}(?!\w))[^\s/@'"<>\\]+(?=… \(\d|$))/gi;
 /** A token in place of user and password: `https://TOKEN@github.com`. */
 const USER = /(:\/\/)([\w.~+%-]{16,200})(?=@|… \(\d)/g;
 /** The path of a link that lets in whoever has it. */

@@ -15,7 +15,7 @@ import { CUT_NOTE, LINE_NAME, maskByName, NO_VALUE, type TextMasking } from './r
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */
 const NAME_IN_TEXT =
-  /(?:"([^"\r\n]{1,200})"|(?<![\w\u00c0-\u024f])([A-Za-z_\u00c0-\u024f][\w.\u00c0-\u024f-]{1,60})(\\{0,16}["'`])?(?:\)?\])?)(?:\s{0,20}(?:[:=]>?(?!:)|->(?=\s)|[→：]|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
+  /(?:"([^"\r\n]{1,200})"|(?<![\w\u00c0-\u024f])([A-Za-z_\u00c0-\u024f][\w.\u00c0-\u024f-]{1,60})(\\{0,16}["'`])?(?:\)?\])?)(?:\s{0,20}(?:[:=]>?(?!:)|：|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
 const NUMBER = /-?\d[\d.eE+-]*/y;
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
 /** A block of YAML: the lines below `token: |` that are indented. */
