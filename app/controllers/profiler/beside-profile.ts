@@ -51,7 +51,7 @@ function sourceOf(
 }
 
 /** A function that calls any handler, such as `wrap(fn)`, says nothing of this one. */
-const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
+export const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
 
 /** Of the line that called it, where the reason often is; none if it is in the lines around the place itself. */
 function sourceAbove(

@@ -23,6 +23,7 @@ import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { readBeside, sourcesOf } from './beside-profile.ts';
+import { stepSources } from './step-sources.ts';
 import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
@@ -45,6 +46,7 @@ interface ShortMarkdownOptions extends ShownProfile {
   link: string | null;
   rules: RuleTexts;
   sourcesAt: (at: Pick<Row, 'place' | 'path'>) => string[];
+  stepSourcesOf: (steps: readonly Row[]) => string[];
   longest?: number;
 }
 
@@ -206,28 +208,37 @@ const lastRows = (most: number) => (section: Section) => ({
 });
 
 function nothingFound(options: ShortMarkdownOptions): string {
-  const { profile, panels, amendments, beside } = options;
+  const { profile, panels, amendments, beside, stepSourcesOf } = options;
   const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
+  const steps = sections.find(({ id }) => id === 'asked')?.rows ?? [];
+  const last = lastStatement(options);
+  // What it wrote last is most likely meant.
+  const ordered = steps.toSorted((a, b) => Number(b.label === last.label) - Number(a.label === last.label));
   return blocks([
     sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.',
-    lastStatement(options),
+    last.text,
+    ...stepSourcesOf(ordered),
   ]);
 }
 
-/** The last write, else the last read: its lines, and the whole text of a statement that the steps cut. */
-function lastStatement({ profile, panels, amendments, sourcesAt }: ShortMarkdownOptions): string {
+/** The last write, else the last read: the label of its step, and the whole text of a statement that the steps cut. */
+function lastStatement({ profile, panels, amendments }: ShortMarkdownOptions): {
+  label: string | null;
+  text: string;
+} {
   const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
   const texts = queries.map(({ statement }) => statements[statement]?.sql ?? '');
   const isWork = (sql: string): boolean => sql !== '' && !isControl(sql);
   const write = texts.findLastIndex((sql) => isWork(sql) && !isRead(sql));
   const index = write === -1 ? texts.findLastIndex(isWork) : write;
-  if (index === -1) return '';
-  const shown = presentNamed(panels, 'database', { profile, amendments });
-  const anchor = `q${index + 1}`;
-  const row = shown.sections.flatMap(({ rows }) => rows).find(({ id }) => id === anchor);
-  const evidence = [...sourcesAt(row ?? {}), evidenceOf({ anchor }, shown)].filter((text) => text !== '');
-  if (evidence.length === 0) return '';
-  return blocks([`The last ${write === -1 ? 'read' : 'write'} (query ${index + 1}):`, ...evidence]);
+  if (index === -1) return { label: null, text: '' };
+  const label = `query ${index + 1}`;
+  const evidence = evidenceOf(
+    { anchor: `q${index + 1}` },
+    presentNamed(panels, 'database', { profile, amendments }),
+  );
+  const what = `The last ${write === -1 ? 'read' : 'write'} (${label}):`;
+  return { label, text: evidence === '' ? '' : blocks([what, evidence]) };
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {
@@ -289,6 +300,17 @@ export async function readShortMarkdown(
     beside,
     rules: services.rules,
     sourcesAt: ({ place, path }) => sourceTexts(sourcesOf({ place: place ?? '', path }, from)),
+    stepSourcesOf(steps) {
+      const sources = stepSources(steps, from);
+      const path = sources.map(({ place }) => place);
+      const uses = new Map(
+        path.flatMap((place) => sourcesOf({ place, path }, from).uses.map((use) => [use.name, use] as const)),
+      );
+      return [
+        ...sources.map(({ place, text }) => blocks([`${code(place)}:`, fence(text, 'ts')])),
+        ...sourceTexts({ evidence: [], uses: [...uses.values()] }),
+      ];
+    },
     routeTimes: beside.usual?.percentiles ?? null,
     link: origin === null ? null : `${origin}${urls.profile(shown.profile.token, OVERVIEW)}`,
     ...(longest === undefined ? {} : { longest }),

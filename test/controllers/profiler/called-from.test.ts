@@ -72,6 +72,21 @@ describe('the lines that led to work', () => {
     expect(text).to.contain('src/wrap.ts:3 → src/prices.ts:2').and.not.contain('export const wrap');
   });
 
+  it('are shown without a finding, too: the functions of the steps, each once, the last write first', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 9);
+        context.add('query', query({ caller: 'src/prices.ts:2', path: [...PATH.slice(1), 'src/wrap.ts:3'], startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
+        context.add('query', query({ sql: 'select 2', caller: 'src/wrap.ts:3', startMs: 3, durationMs: 1, waitMs: 0 })); // prettier-ignore
+        context.add('query', query({ sql: 'update baskets set price = 1', caller: 'src/prices.ts:1', path: PATH, startMs: 5, durationMs: 1, waitMs: 0 })); // prettier-ignore
+      },
+    });
+    const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
+    const shown = Array.from(text.matchAll(/^`([^`]+)`:$/gm), ([, place]) => place);
+    expect(shown).to.deep.equal(['src/baskets.ts:3', 'src/prices.ts:1', 'src/routes/basket.ts:3']);
+    expect(text).to.match(/1 \| export async function quote\(sku\) \{\n +2 \| {3}return client/);
+  });
+
   it('are in the whole Markdown and, in full, in the JSON', async () => {
     expect(await textOf('.md')).to.contain('(`src/routes/basket.ts:3 → src/baskets.ts:3 → src/prices.ts:2`)');
     const { profile } = JSON.parse(await textOf('.json')) as { profile: { findings: Finding[] } };
