@@ -158,7 +158,7 @@ const ownerNotAsked: Rule<Needs<'request' | 'database'>> = {
 };
 
 /** `note` of `notes`, `category` of `categories` */
-function singular(name: string): string {
+export function singular(name: string): string {
   return sameName(name).replace(/ies$/, 'y').replace(/s$/, '');
 }
 

@@ -9,12 +9,16 @@ import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { isRecord, type Json, parseJson } from '../profiler/json.ts';
+import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { clientOf } from './shared/http.ts';
+import { seenTimes } from '../panels/shared/overlap.ts';
+import { singular } from './callers.ts';
+import { asksForKey, givenText } from './shared/conditions.ts';
+import { clientOf, isSuccess } from './shared/http.ts';
 import type { Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
-import { kindOf, sqlOf, textOf } from './shared/queries.ts';
+import { kindOf, readsOf, sqlOf, tablesOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf, requestText } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'routing', 'database' | 'http_client' | 'cache' | 'jobs'>;
@@ -283,18 +287,141 @@ function isHeldFrom({ kept }: OtherRequest, params: string, changed: readonly Le
   );
 }
 
+interface Thing {
+  /** `data.object.room`; empty: the whole response. */
+  path: string;
+  of: string;
+  id: string;
+  fields: Record<string, Json>;
+}
+
+/** Objects of the response that no statement of this request read, and whose key it had: `roomId: 1` or a path such as `/rooms/1`. */
+function unreadThings(
+  { request, database, cache, http_client: calls }: Given,
+  { route }: ProfileHead,
+): Thing[] {
+  const isElsewhere = (cache?.items ?? []).some(({ hits }) => (hits ?? 0) > 0) || calls?.calls.length;
+  const sent = parseJson(request.response?.text ?? '');
+  if (isElsewhere || !isRecord(sent)) return [];
+  const tables = (database === undefined ? [] : readsOf(database)).flatMap(({ query, read }) =>
+    database === undefined ? [] : [read.table ?? '', ...tablesOf(database, query)],
+  );
+  const keys = [...receivedFields(request), ...rowLeaves({ database })].flatMap(({ name, value }) => {
+    const of = /^(.{2,})_?id$/i.exec(name)?.[1];
+    return of === undefined ? [] : [{ of: sameName(of), id: String(value) }];
+  });
+  const [, last = ''] = /([^/]+)\/:\w+$/.exec(route ?? '') ?? [];
+  const param = textOf(request.routeParams.at(-1)?.value);
+  const things: Thing[] =
+    last === '' || param === null ? [] : [{ path: '', of: singular(last), id: param, fields: sent }];
+  const walk = (part: Json, path: string): void => {
+    for (const [name, value] of isRecord(part) ? Object.entries(part) : []) {
+      const at = path === '' ? name : `${path}.${name}`;
+      const ids = new Set(keys.filter(({ of }) => of === sameName(name)).map(({ id }) => id));
+      const [id, ...others] = ids;
+      if (id !== undefined && others.length === 0 && isRecord(value))
+        things.push({ path: at, of: sameName(name), id, fields: value });
+      walk(value, at);
+    }
+  };
+  walk(sent, '');
+  return things.filter(({ of }) => !tables.some((table) => singular(table).endsWith(of)));
+}
+
+interface Version {
+  request: OtherRequest;
+  table: string;
+  place: string | null;
+  values: ReadonlyMap<string, string>;
+}
+
+/** What a request read of a row, or set it to, in order; not what was rolled back. */
+function versionsOf(request: OtherRequest, { of, id }: Thing): Version[] {
+  const { database } = request.kept;
+  return (database === undefined ? [] : readsOf(database)).flatMap(({ query, read }): Version[] => {
+    const table = read.table ?? '';
+    const isSeen = database !== undefined && seenTimes(database, query) !== null;
+    if (!isSeen || !singular(table).endsWith(of) || read.joins > 0) return [];
+    const row = foundRows(query).find((one) => textOf(one.id ?? one.uuid) === id);
+    const isSet = read.verb === 'update' && query.rows !== 0 && asksForKey({ query, index: 0, read }, id);
+    const set = read.sets.map(({ column, value }) => [column, givenText(value, query)] as const);
+    const pairs = row === undefined ? (isSet ? set : []) : Object.entries(row);
+    const values = new Map(
+      pairs.flatMap(([name, value]) => {
+        const text = textOf(value);
+        return text === null || isMasked(text) ? [] : [[sameName(name), text] as const];
+      }),
+    );
+    return values.size === 0 ? [] : [{ request, table, place: query.caller, values }];
+  });
+}
+
+/** An object of the response is as an earlier request read its row, and a request in between has read or written other values of it. */
+function oldRowSent(kept: Given, head: ProfileHead, others: readonly OtherRequest[]): FindingDraft[] {
+  const before = others
+    .filter(
+      ({ head: { process, startedAt, durationMs } }) =>
+        process === head.process && startedAt + (durationMs ?? Infinity) < head.startedAt,
+    )
+    .toSorted((a, b) => a.head.startedAt - b.head.startedAt);
+  const known = [...rowLeaves(kept), ...receivedFields(kept.request), ...leavesOf(sessionOf(kept.request))];
+  return unreadThings(kept, head).flatMap((thing): FindingDraft[] => {
+    const fields = Object.entries(thing.fields).flatMap(([name, value]) => {
+      const text = textOf(value);
+      // A copy in another row has a name such as `room_name`.
+      const isKnown = known.some(
+        (one) => String(one.value) === text && sameName(one.name).endsWith(sameName(name)),
+      );
+      return text === null || isKnown || /^_?id$/i.test(name) ? [] : [{ name, key: sameName(name), text }];
+    });
+    const versions = before.flatMap((one) => versionsOf(one, thing));
+    const isOld = ({ values }: Version): boolean =>
+      fields.length > 0 && fields.every(({ key, text }) => values.get(key) === text);
+    const at = versions.findIndex(isOld);
+    const old = versions[at];
+    const since = versions.slice(at + 1);
+    const changed = fields.filter(({ key, text }) => {
+      const latest = since.findLast(({ values }) => values.has(key))?.values.get(key);
+      return latest !== undefined && latest !== text;
+    });
+    const [first] = changed;
+    const by = since.find(
+      ({ values }) => first !== undefined && (values.get(first.key) ?? first.text) !== first.text,
+    );
+    if (old === undefined || by === undefined) return [];
+    const names = listOf(changed.map(({ name }) => name));
+    const what = thing.path === '' ? 'the response' : excerpt(thing.path, 60);
+    const sentence = `${names} of ${what} ${changed.length === 1 ? 'is' : 'are'} as ${requestText(old.request.head)} read row ${excerpt(thing.id, 40)} of ${excerpt(old.table, 40)}. ${requestText(by.request.head)} had other values of it since, and this request did not read it: the process holds the old ones`;
+    return [
+      { broke: 'response', severity: 'bad', sentence, anchor: 'response', place: old.place, fix: OLD_FIX },
+    ];
+  });
+}
+
+function sessionOf({ sessionAndUser }: KeptRequest): Json {
+  return [sessionAndUser?.session ?? null, sessionAndUser?.user ?? null];
+}
+
+const OLD_FIX =
+  'Make what remembers rows for each request: `context: () => ({ loaders: createLoaders() })` for DataLoader. If the process is to keep them, delete the entry (`loader.clear(id)`) after each change.';
+
+function mayBeHeld(kept: Given, head: ProfileHead): boolean {
+  return hasOthersThanRows(kept, head) || (isSuccess(head.status) && unreadThings(kept, head).length > 0);
+}
+
 const heldInProcess: Rule<Given> = {
   name: 'held-in-process',
   needs: ['request', 'routing'],
   labels: ['held in the process'],
-  why: 'The response to the same request of the same client changed, although every row it read is the same. Each value that changed is now as a request in between had it for another id, which had read or received it.',
+  why: 'The response to the same request of a client changed, the rows it read did not, and a request for another id had the new values. Or an object is as an earlier request read its row, before another changed it, and was not read again.',
   fix: 'Copy deeply before you change: `merge({}, defaults, own)` or `structuredClone(defaults)`. A spread copies the first level only: nested objects stay those of the module, which all requests then share and change.',
-  compares: hasOthersThanRows,
-  relates: hasOthersThanRows,
+  compares: mayBeHeld,
+  relates: mayBeHeld,
   find(kept, head, { earlier, siblings }) {
     const { request } = kept;
+    const old = isSuccess(head.status) ? oldRowSent(kept, head, [...earlier, ...siblings]) : [];
     const reads = wholeReads(kept);
-    if (reads === null || !hasOthersThanRows(kept, head)) return [];
+    if (old.length > 0 || reads === null || !hasOthersThanRows(kept, head)) return old;
     const now = sentLeaves(request);
     const changesSince = ({ head: past, kept: { request: other, ...more } }: OtherRequest): Leaf[] => {
       const isAlike = past.process === head.process && past.url === head.url && past.status === head.status;

@@ -184,3 +184,97 @@ describe('finding held-in-process', () => {
     expect((await ask('/copies/2')).of('held-in-process'), 'of no request').to.deep.equal([]);
   });
 });
+
+describe('finding held-in-process, of rows', () => {
+  const rooms = new Map<number, object>();
+  const ask = withFindingsDatabase(
+    async (knex) => {
+      await knex.raw('create table rooms (id int primary key, name text, floor int)');
+      await knex.raw('create table pieces (id int primary key, title text, room_id int, room_name text)');
+    },
+    (app, knex) => {
+      app.use(json());
+      interface Piece {
+        title: string;
+        room_id: number;
+        room_name?: string;
+      }
+      const roomOf = async (id: number, isKept: boolean): Promise<object> => {
+        const room = (isKept && rooms.get(id)) || (await knex('rooms').where({ id }).first<object>());
+        rooms.set(id, room);
+        return room;
+      };
+      app.get('/pieces/:id', async ({ params: { id }, query }, res) => {
+        const { room_id: roomId, ...piece } = await knex('pieces')
+          .where({ id })
+          .select(query.sold === undefined ? ['title', 'room_id'] : ['*'])
+          .first<Piece>();
+        const room =
+          query.sold === undefined
+            ? await roomOf(roomId, query.fresh === undefined)
+            : { name: piece.room_name };
+        res.json({ title: piece.title, room: { ...room, id: undefined } });
+      });
+      app.get('/rooms/:id', ({ params: { id } }, res) => void res.json(rooms.get(Number(id))));
+      app.put('/rooms/:id', async ({ params, body, query }, res) => {
+        const id = Number(params.id);
+        const change = knex('rooms')
+          .where({ id })
+          .update(body as object);
+        await (query.undone === undefined
+          ? change
+          : knex
+              .transaction(async (trx) => {
+                await change.transacting(trx);
+                throw new Error('undone');
+              })
+              .catch(() => undefined));
+        if (query.clear !== undefined) rooms.delete(id);
+        res.json({ done: true });
+      });
+      app.post('/rooms/:id', async ({ params }, res) => {
+        const id = Number(params.id);
+        await knex('rooms').insert({ id, name: 'North Gallery', floor: 1 });
+        await knex('pieces').insert({ id, title: 'Harbour', room_id: id, room_name: 'North Gallery' });
+        res.send('done');
+      });
+    },
+  );
+  let id = 1;
+  const put = (how = '') =>
+    ask(`/rooms/${id}${how}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Lindqvist Hall', floor: 2 }),
+    });
+  const another = () => ask(`/rooms/${++id}`, { method: 'POST' });
+
+  for (const [path, what] of [
+    ['pieces', 'room'],
+    ['rooms', 'the response'],
+  ] as const)
+    it(`names who read the old row, and who changed it: ${path}`, async () => {
+      await another();
+      const first = await ask(`/pieces/${id}`);
+      const changed = await put();
+      const [finding] = (await ask(`/${path}/${id}`)).of('held-in-process');
+      expect(finding?.sentence).to.equal(
+        `name and floor of ${what} are as GET /pieces/:id (${first.profile.token}) read row ${id} of rooms. PUT /rooms/:id (${changed.profile.token}) had other values of it since, and this request did not read it: the process holds the old ones`,
+      );
+      expect(finding?.place).to.match(/memory\.test\.ts:\d+$/);
+    });
+
+  it('is silent where the entry is deleted, the row is read, nothing was changed, or the value is a copy in another row', async () => {
+    for (const [how, then] of [
+      ['?clear', ''],
+      ['', '?fresh'],
+      ['?undone', ''],
+      ['', '?sold'],
+    ] as const) {
+      await another();
+      await ask(`/pieces/${id}`);
+      await put(how);
+      expect((await ask(`/pieces/${id}${then}`)).of('held-in-process'), `${how} ${then}`).to.deep.equal([]);
+    }
+  });
+});
