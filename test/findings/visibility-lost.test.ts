@@ -54,3 +54,53 @@ describe('finding visibility-lost', () => {
     for (const [what, found] of near) expect(found, what).to.deep.equal([]);
   });
 });
+
+describe('finding visibility-lost, of a branch', () => {
+  const LINE = 'src/orders.ts:26';
+  const rows = (...branches: number[]) =>
+    branches.map((branch, at) => ({ id: at + 1, branch_id: branch, plate: 'GR-204-AB' }));
+  const kept = (where: string, found: Json[], { branch = 'Groningen', user = undefined as Json | undefined, query = {} } = {}) => ({
+    request: keptRequest({ query, ...(user === undefined ? {} : { user }), sent: { branch, orders: found } }),
+    database: keptQueries({ sql: `select id, branch_id, plate from orders${where}`, found, rows: found.length, caller: LINE }),
+  }); // prettier-ignore
+  const earlier = (own: ReturnType<typeof kept>, at: number) => ({ head: { token: `a${at}` }, kept: own });
+  const ofBranch = (id: number, branch: string, more = {}) =>
+    kept(` where branch_id = ${id}`, rows(id, id), { branch, ...more });
+  const usual = [ofBranch(1, 'Groningen'), ofBranch(2, 'Amsterdam')];
+  const of = (own: ReturnType<typeof kept>, before: readonly ReturnType<typeof kept>[] = usual) =>
+    visibilityLost.find(
+      own as never,
+      { method: 'GET', status: 200 } as never,
+      {
+        earlier: before.map(earlier),
+      } as never,
+    );
+  const lost = kept(" where status = 'waiting'", rows(1, 2, 1, 3), { query: { status: 'waiting' } });
+
+  it('says of which other branches rows were sent', () => {
+    expect(of(lost)[0]).to.include({
+      sentence:
+        'select … from orders has no condition on branch_id, which it had in 2 earlier requests (a0, a1): 2 rows of another branch_id were sent',
+      severity: 'bad',
+      place: LINE,
+    });
+    const user = { id: 7 };
+    const one = kept(' where id = 9', rows(2), { branch: '', user });
+    const byId = [1, 1].map((id) => ofBranch(id, '', { user }));
+    expect(of(one, byId)[0]?.sentence).to.match(/1 row of another branch_id was sent$/);
+  });
+
+  it('is silent if it may see them all, filters by it, or has only own rows', () => {
+    const near: [string, readonly unknown[]][] = [
+      ['another name', of(kept('', rows(1, 2, 3), { branch: 'all branches' }))],
+      ['another user', of(kept('', rows(1, 2), { user: { id: 8 }, branch: '' }), [1, 1].map((id) => ofBranch(id, '', { user: { id: 7 } })))],
+      ['all, for the same user', of(kept('', rows(1, 2), { user: { id: 7 }, query: { all: 'yes' }, branch: '' }), [1, 1].map((id) => ofBranch(id, '', { user: { id: 7 } })))],
+      ['own rows', of(kept(" where status = 'waiting'", rows(1, 1)))],
+      ['a filter that was received', of(lost, usual.map((one, at) => ({ ...one, request: { ...one.request, query: [{ name: 'branch_id', value: String(at + 1) }] } })))],
+      ['not usual', of(lost, [...usual, kept('', rows(1, 2))])],
+      ['one other request', of(lost, usual.slice(0, 1))],
+      ['in a list', of(kept(' where branch_id in (1, 2)', rows(1, 2)))],
+    ]; // prettier-ignore
+    for (const [what, found] of near) expect(found, what).to.deep.equal([]);
+  });
+});
