@@ -13,7 +13,17 @@ import { clientOf, isSuccess, nameOfLayer } from './shared/http.ts';
 import type { Database, Kept, Needs, Rule } from './shared/kept.ts';
 import { mishap } from './shared/mishap.ts';
 import { textsIn } from './shared/conditions.ts';
-import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import {
+  draftAt,
+  isWrite,
+  kindOf,
+  labelOf,
+  LEAVES_AS_IS,
+  type Read,
+  readsOf,
+  sqlOf,
+  textOf,
+} from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
 
 type Value = Leaf['value'];
@@ -316,7 +326,6 @@ function mayChangeElsewhere({ http_client: calls, cache, jobs }: Partial<Kept>):
 
 /** It may be the key of the row that was there before. */
 const OF_KEY = /(?:id|mail|name|slug|code|key)$/i;
-const LEAVES_AS_IS = /\bon conflict\b[^;]*? do nothing\b|\binsert (?:or )?ignore\b/i;
 
 /** Fields of the body that the response has with the same value. */
 function repeatedFields(request: KeptRequest): Field[] {

@@ -2,7 +2,8 @@
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
-import { receivedFields } from '../panels/shared/received.ts';
+import { leavesOf } from '../panels/shared/json-leaves.ts';
+import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { rollsBack } from '../profiler/transaction-sql.ts';
 import { type Database, endOf, type Needs, type Rule } from './shared/kept.ts';
@@ -10,6 +11,7 @@ import {
   draftAt,
   kindOf,
   labelOf,
+  LEAVES_AS_IS,
   plainSql,
   type Read,
   readsOf,
@@ -201,10 +203,59 @@ const upsertKeeps: Rule<Needs<'database'>> = {
   },
 };
 
+const MOST_VALUES = 5000;
+
+/** How many rows an INSERT was sent: a list of rows of mysql2, or the groups after VALUES. */
+function rowsSent(database: Database, { query }: Read): number {
+  const list = query.bindings.find(({ value }) => Array.isArray(value) && value.every(Array.isArray))?.value;
+  const [, values = ''] = / values (.*)$/i.exec(plainSql(database, query)) ?? [];
+  return Array.isArray(list) ? list.length : (values.match(/\)\s?,\s?\(/g)?.length ?? 0) + 1;
+}
+
+/** Values that a statement has for ids, if each is one more than the one before. */
+function countedIds({ query }: Read): number[] {
+  const ids = query.bindings.flatMap(({ name, value }) =>
+    /(?:^|_)id$|[a-z]Id$/.test(name) ? (Array.isArray(value) ? value : [value]).map(Number) : [],
+  );
+  return ids.every((id, at) => Number.isInteger(id) && id === (ids[0] ?? 0) + at) ? ids : [];
+}
+
+const idsCounted: Rule<Needs<'database' | 'request'>> = {
+  name: 'ids-counted',
+  needs: ['database', 'request'],
+  labels: ['counted ids'],
+  why: 'An INSERT that skips rows that are there added fewer than it was sent. A later statement has as many ids, each one more than the one before, or the id 0, and this request neither received nor read one of them.',
+  fix: 'Read the ids by a unique column after the insert: `select id from contacts where email in (?)`. `insertId` is the id of the first new row, or 0, and a skipped row has no id.',
+  find({ database, request }, head) {
+    const reads = readsOf(database);
+    const received = [...receivedBy(head, { request })];
+    return reads.flatMap((insert): FindingDraft[] => {
+      const { query, read, index } = insert;
+      const sent = rowsSent(database, insert);
+      const isSkipped = read.verb === 'insert' && query.rows !== null && query.rows < sent;
+      if (!isSkipped || !LEAVES_AS_IS.test(sqlOf(database, query))) return [];
+      const known = database.queries
+        .slice(0, index + 1)
+        .map(({ bindings }) => bindings.map(({ value }) => value));
+      const rows = database.queries.map((each) => foundRows(each));
+      const leaves = leavesOf([known, rows], MOST_VALUES).map(({ value }) => String(value));
+      const had = new Set([...received, ...leaves]);
+      const one = reads.find((later) => {
+        const ids = later.index > index ? countedIds(later) : [];
+        return ids.length === sent && (sent > 1 || ids[0] === 0) && !ids.some((id) => had.has(String(id)));
+      });
+      if (one === undefined) return [];
+      const sentence = `${labelOf(database, one.query)} has the ids ${listOf(countedIds(one).map(String))}, which this request neither received nor read: they seem to be counted from the insertId of ${labelOf(database, query)}, which added ${count(query.rows ?? 0)} of ${count(sent, 'row')}`;
+      return [{ ...draftAt(one, sentence, 'bad'), place: query.caller }];
+    });
+  },
+};
+
 export const writeRules: readonly Rule[] = [
   refusedButWritten,
   fieldsEmptied,
   rowReplaced,
   stepTwice,
   upsertKeeps,
+  idsCounted,
 ];

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Json } from '../../app/profiler/json.ts';
 import { writeRules } from '../../app/findings/writes.ts';
 import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
@@ -17,7 +18,7 @@ function found(
     database: keptQueries(...queries),
   };
   const rule = writeRules.find((one) => one.name === name);
-  return (rule?.find(kept, { method: 'PATCH', status } as never, {} as never) ?? []).map(
+  return (rule?.find(kept, { method: 'PATCH', url: '/', status } as never, {} as never) ?? []).map(
     ({ sentence }) => sentence,
   );
 }
@@ -146,5 +147,37 @@ describe('findings from what was written', () => {
     expect(
       of('phone = null, contact = null', { email: 'a@b.example', phone: '', contact: '' }),
     ).to.deep.equal([]);
+  });
+
+  it('ids that were counted from an insert that skipped rows', () => {
+    const insert = (rows: number, bindings: Readonly<Record<string, Json>> = {}): AskedQuery => ({
+      sql: 'insert ignore into contacts (email, name) values ?',
+      system: 'mysql',
+      bindings: { 'email, name': [['a@b.example', 'A'], ['c@d.example', 'C']], ...bindings },
+      rows,
+    }); // prettier-ignore
+    const label = (...ids: number[]): AskedQuery => ({
+      sql: 'insert into labels (contact_id) select id from contacts where id in (?)',
+      system: 'mysql',
+      bindings: { id: ids },
+    });
+    expect(found('ids-counted', [insert(0), label(0, 1)])).to.deep.equal([
+      'insert into labels has the ids 0 and 1, which this request neither received nor read: they seem to be counted from the insertId of insert into contacts, which added 0 of 2 rows',
+    ]);
+    expect(found('ids-counted', [insert(1), label(7, 8)])).to.have.length(1);
+    const read: AskedQuery = {
+      sql: 'select id from contacts where email in (?)',
+      found: [{ id: 3 }, { id: 4 }],
+    };
+    const near: [string, readonly AskedQuery[], AskedRequest?][] = [
+      ['all were new', [insert(2), label(7, 8)]],
+      ['read afterwards', [insert(1), read, label(3, 4)]],
+      ['received', [insert(1), label(7, 8)], { query: { ids: '7,8', first: 7 } }],
+      ['chosen before', [insert(1, { id: [7, 8] }), label(7, 8)]],
+      ['no row is skipped', [{ ...insert(1), sql: 'insert into contacts (email, name) values ?' }, label(7, 8)]],
+      ['others', [insert(0), label(3, 9)]],
+    ]; // prettier-ignore
+    for (const [what, queries, asked] of near)
+      expect(found('ids-counted', queries, asked), what).to.deep.equal([]);
   });
 });

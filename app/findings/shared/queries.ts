@@ -55,6 +55,9 @@ export function hasJoinsOf(sql: string, other: string): boolean {
 
 export const PRIMARY = /^(?:_?id|uuid)$/i;
 
+/** An INSERT that skips rows that are there. */
+export const LEAVES_AS_IS = /\bon conflict\b[^;]*? do nothing\b|\binsert (?:or )?ignore\b/i;
+
 /** A finding about a statement, of a failure that the response does not show. */
 export function draftAt(
   { query, index }: Omit<Read, 'read'>,
