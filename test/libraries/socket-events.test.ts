@@ -9,6 +9,7 @@ import pg from 'pg';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import { EVENTS_PER_SECOND } from '../../app/observe/socket-events.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import type { SpansData } from '../../app/panels/spans/index.ts';
 import type { LogsData } from '../../app/panels/logs/data.ts';
 import type { ProfileIndex } from '../../app/profiler/store/profile-index.ts';
 import { loadFrom } from './cases.ts';
@@ -24,7 +25,8 @@ interface Socket {
   emitWithAck(event: string, ...values: unknown[]): Promise<unknown>;
   disconnect(): void;
 }
-interface SocketServer extends Pick<Socket, 'on'> {
+interface SocketServer extends Pick<Socket, 'on' | 'emit'> {
+  to(room: unknown): Pick<Socket, 'emit'>;
   of(namespace: string): Pick<Socket, 'on'>;
   close(): Promise<void>;
 }
@@ -55,7 +57,14 @@ describe('events of socket.io', () => {
     pool.on('error', () => undefined);
     server = createServer(app);
     io = new (load?.('socket.io') as Library).Server(server);
-    const listen = (socket: Socket): void => {
+    app.get('/tickets', (_req, res) => {
+      io.to(3).emit('ticket', { id: 1 });
+      io.to('3').emit('ticket', { id: 1 });
+      io.emit('closing');
+      res.send('sent');
+    });
+    const listen = (socket: Socket & { join?: (room: string) => unknown }): void => {
+      void socket.join?.('3');
       socket.on(
         'find',
         async ({ id }: { id: number; password: string }, answer: (found: unknown) => void) => {
@@ -151,6 +160,21 @@ describe('events of socket.io', () => {
     }
     expect(await events()).to.have.length(3);
     anyone.disconnect();
+  });
+
+  it('that the server sends to rooms are steps of its request, with how many clients they reach', async () => {
+    await client.emitWithAck('find', { id: 7 });
+    const token = (await fetch(`${origin}/tickets`)).headers.get('x-debug-token') ?? '';
+    const { profile } = (await profiler.profiles.read(token))!;
+    const { items } = profile.panels.spans?.data as SpansData;
+    expect(items.map(({ name, emitted }) => [name, emitted])).to.deep.equal([
+      ['emit ticket to room 3 (a number)', { count: 0, joined: ['"3"'] }],
+      ['emit ticket to room "3"', { count: 1, joined: [] }],
+      ['emit closing to all', { count: 1, joined: [] }],
+    ]);
+    expect(items[0]?.caller).to.match(/^test\/libraries\/socket-events\.test\.ts:\d+$/);
+    const text = await (await fetch(`${origin}/_profiler/${token}.md?length=short`)).text();
+    expect(text).to.match(/emit ticket to room 3 \(a number\).*no receiver.*joined rooms: "3"/);
   });
 
   it('keep what a listener rejects with, which stays unhandled', async () => {

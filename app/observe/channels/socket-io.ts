@@ -1,7 +1,7 @@
-/** socket.io 4 -> `express-hindsight:socket.io:event`: an event that a client sent, with its listeners. */
+/** socket.io 4 -> `express-hindsight:socket.io:event`: an event that a client sent, with its listeners; `…:emit`: one for several clients. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
-import { tracingChannel } from 'node:diagnostics_channel';
+import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import type { LibraryPatch } from '../libraries.ts';
 import { isNativePromise, publishEnd, publishError, type Traced } from './trace.ts';
@@ -13,6 +13,16 @@ export interface SocketEvent extends Traced {
   values: readonly unknown[];
   isFollowed?: true;
 }
+
+/** Of `io.to(room).emit()`, before it is sent. */
+export interface SocketEmit {
+  event: unknown;
+  rooms: ReadonlySet<unknown>;
+  exceptRooms: ReadonlySet<unknown>;
+  adapter: object;
+}
+
+export const socketEmits = channel('express-hindsight:socket.io:emit');
 
 interface Listener {
   (...args: unknown[]): unknown;
@@ -151,11 +161,29 @@ const received: Around = (plain, socket, args) => {
   return publish(socket, event, (running, values) => current.run(running, call, running, values), plain);
 };
 
+const broadcast: Around = (plain, operator, [event]) => {
+  const { rooms, exceptRooms, adapter } = operator as Omit<SocketEmit, 'event'>;
+  socketEmits.publish({ event, rooms, exceptRooms, adapter } satisfies SocketEmit);
+  return plain();
+};
+
+/** Its class is not exported: `to()` makes one. */
+function operatorOf(namespace: object | undefined): object | undefined {
+  const { to } = (namespace ?? {}) as { to?: (this: object, room: string) => object };
+  try {
+    return to === undefined ? undefined : (Object.getPrototypeOf(to.call({}, '')) as object);
+  } catch {
+    return undefined;
+  }
+}
+
 export const socketIoPatch: LibraryPatch = {
   name: 'socket.io',
   patch(exports) {
-    const { prototype } = (exports as { Socket?: { prototype?: object } }).Socket ?? {};
+    const { Socket, Namespace } = exports as Partial<Record<'Socket' | 'Namespace', { prototype?: object }>>;
+    const prototype = Socket?.prototype;
     return allOf(
+      wrapCalls(operatorOf(Namespace?.prototype), 'emit', broadcast),
       wrapCalls(ownerOf(prototype, 'emitUntyped'), 'emitUntyped', emitted),
       wrapCalls(ownerOf(prototype, 'onevent'), 'onevent', received),
     );

@@ -1,7 +1,9 @@
-/** The panel of the spans that the application recorded by `profiler.span`. */
+/** The panel of spans that the application recorded by `profiler.span`, and of events that it sent to clients. */
 import type { Facts } from '../../profiler/record/facts.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 import { coveredMs } from '../shared/rows.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import { count } from '../../view-helpers/numbers.ts';
 
 type Span = Facts['span'];
 
@@ -13,6 +15,12 @@ function depthOf(spans: readonly Span[], { inside }: Span): number {
 /** `removed company, not in UpdateContactDto` */
 function removedText({ names, as }: NonNullable<Span['removed']>): string {
   return `removed ${names.join(', ').slice(0, 200)}${as === '' ? '' : `, not in ${as}`}`;
+}
+
+/** `no receiver; joined rooms: "3"` */
+function emittedText({ count: times, joined }: NonNullable<Span['emitted']>): string {
+  if (times > 0) return count(times, 'receiver');
+  return joined.length === 0 ? 'no room was joined' : `joined rooms: ${joined.join(', ')}`;
 }
 
 export type SpansData = ListData<Facts['span']>;
@@ -33,7 +41,7 @@ export const spansPanel = listPanel({
     id: 'spans',
     title: 'Spans',
     note: 'in the order they started',
-    columns: { label: 'Span', place: 'Started from' },
+    columns: { label: 'Span', badges: 'Marks', place: 'Started from' },
   },
   figures: ({ items }) => [
     { label: 'Spans', value: items.length, compare: 'neutral' },
@@ -45,6 +53,10 @@ export const spansPanel = listPanel({
     tone: span.error === null ? 'plain' : 'bad',
     depth: depthOf(items, span),
     key: span.name,
-    note: span.removed === undefined ? null : removedText(span.removed),
+    badges: span.emitted?.count === 0 ? ['no receiver'] : [],
+    note: noteOf([
+      span.removed === undefined ? null : removedText(span.removed),
+      span.emitted === undefined ? null : emittedText(span.emitted),
+    ]),
   }),
 });
