@@ -16,8 +16,8 @@ export interface FoundProject {
   folder: string;
   /** False: it stores somewhere else. */
   hasProfiles: boolean;
-  /** Addresses at which its applications listened, the last one first. */
-  servers: readonly string[];
+  /** Where its applications listened, the last one first. */
+  servers: readonly { address: string; isRunning: boolean }[];
 }
 
 export interface Openers {
@@ -116,8 +116,9 @@ export function createSource(
     sends: boolean,
   ): Promise<Client> {
     const found = new Map<string, Client>();
-    for (const address of servers) {
-      const client = await running(address);
+    for (const { address, isRunning } of servers) {
+      // Another user may listen there by now, and would get the password.
+      const client = password === undefined || isRunning ? await running(address) : null;
       if (client !== null && !sends) return client;
       if (client !== null) found.set(address, client);
     }

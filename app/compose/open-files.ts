@@ -76,7 +76,7 @@ export function createAddressNote(dir: string | null): (server: Server) => void 
     if (folder === null) return;
     const disk = createFolderDisk(folder);
     await disk.writeText(PROJECT, project, true);
-    await disk.writeText(`${SERVER}${port}`, address, false);
+    await disk.writeText(`${SERVER}${port}`, `${address} ${process.pid}`, false);
   }
   return function note(server) {
     const place = server.address();

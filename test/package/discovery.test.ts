@@ -22,6 +22,12 @@ app.get('/items/:id', (req, res) => res.json({ items: [{ id: req.params.id }], t
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => console.log(server.address().port));
 `;
 
+async function endedProcess(): Promise<number> {
+  const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+  await once(child, 'exit');
+  return child.pid!;
+}
+
 describe('the command line in the folder of a project', () => {
   withBuild();
   let folder: string;
@@ -163,7 +169,7 @@ describe('the command line in the folder of a project', () => {
       .and.include('- `$.total`: `"12"` → `"13"`');
   });
 
-  it('sends no password to an address that others could have written, and skips one that is none', async () => {
+  it('sends no password to an address that others could have written or whose process has ended, and skips one that is none', async () => {
     const project = await makeProject('shop');
     const asked: (string | undefined)[] = [];
     const { server, origin } = await listen((req, res) => {
@@ -172,7 +178,7 @@ describe('the command line in the folder of a project', () => {
     });
     const shared = join(folder, 'shared');
     await mkdir(shared);
-    await writeFile(join(shared, 'server-1'), origin);
+    await writeFile(join(shared, 'server-1'), `${origin} ${process.pid}`);
     await writeFile(join(shared, 'server-2'), 'no address');
     await chmod(shared, 0o777);
     try {
@@ -181,6 +187,10 @@ describe('the command line in the folder of a project', () => {
       expect(asked).to.be.empty;
       await chmod(shared, 0o700);
       await writeFile(join(shared, 'project'), project);
+      await writeFile(join(shared, 'server-1'), `${origin} ${await endedProcess()}`);
+      await cliIn(project, ['list'], more);
+      expect(asked).to.be.empty;
+      await writeFile(join(shared, 'server-1'), `${origin} ${process.pid}`);
       const { stderr } = await cliIn(project, ['list'], more);
       expect(stderr).to.not.include('no address');
       expect(asked).to.not.be.empty;

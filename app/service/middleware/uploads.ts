@@ -1,7 +1,7 @@
 /** Uploads that killed processes left (multipart.ts). */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAlive } from '../is-alive.ts';
+import { isAlive } from '../../profiler/is-alive.ts';
 
 const NAME = /^upload-(\d+)-[0-9a-f]{32}$/;
 /** No request lasts this long: an older one is left over, even if its pid is in use again. */

@@ -16,6 +16,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import { isAlive } from '../../profiler/is-alive.ts';
 import { SETTING } from './delete-old.ts';
 import { DRAFT } from './disk.ts';
 import { PROJECT } from './file-store.ts';
@@ -104,7 +105,7 @@ function projectFolders(env: Environment): string[] {
   return cacheFolders(env).map((cache) => join(cache, NAME));
 }
 
-/** Begins the name of a file with the address of an application, which ends with its port. */
+/** Begins the name of a file with the address and process of an application, which ends with its port. */
 export const SERVER = 'server-';
 
 export interface StoredProject {
@@ -112,7 +113,7 @@ export interface StoredProject {
   folder: string;
   hasProfiles: boolean;
   /** Where its applications listened, the last one first: they may have ended. */
-  servers: readonly string[];
+  servers: readonly { address: string; isRunning: boolean }[];
 }
 
 interface FoundServer {
@@ -139,7 +140,10 @@ function storedProject(project: string, folder: string, servers: readonly FoundS
     project,
     folder,
     hasProfiles: hasSegments(folder),
-    servers: own.map(({ name }) => readFileSync(join(folder, name), 'utf8').trim()),
+    servers: own.map(({ name }) => {
+      const [address = '', pid] = readFileSync(join(folder, name), 'utf8').trim().split(' ');
+      return { address, isRunning: isAlive(Number(pid)) };
+    }),
   };
 }
 

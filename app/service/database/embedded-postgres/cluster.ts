@@ -4,7 +4,7 @@ import { access, constants, readdir, readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runProgram } from './account.ts';
 import { codeOf } from '../../../errors.ts';
-import { isAlive } from '../../is-alive.ts';
+import { isAlive } from '../../../profiler/is-alive.ts';
 import { EmbeddedPostgresError, unwritable } from './errors.ts';
 import type { Places } from './places.ts';
 import { INITDB_ARGUMENTS } from './settings.ts';
