@@ -133,19 +133,21 @@ const MANY_WRITES = 10;
 const DEAR_MS = 20;
 const DEAR_SHARE = 0.1;
 
-/** It calls the function for each item and returns. */
-const FOR_EACH = /\.forEach\(\s*async\b/;
+/** It calls the function for each item, or for each event, and goes on. */
+const FOR_EACH = /\.(?:forEach\(|on\(\s*(?:'\w+'|"\w+")\s*,)\s*async\b/;
 
 interface Unawaited {
   group: Group;
   anchor: string;
   /** Line of the `forEach`. */
   place: string;
+  /** What called it: `forEach`, or an emitter. */
+  by: string;
   /** Sent while the loop ran; null: the response was. */
   then: Query | null;
 }
 
-/** Loops of writes by the async function of a `forEach`, during which the next write or the response was sent. */
+/** Loops of writes by the async function of a `forEach` or of a listener, during which the next write or the response was sent. */
 export function unawaitedIn(database: Database, headersAtMs: number | null): Unawaited[] {
   const { queries, groups, excerpts = [] } = database;
   return groups.flatMap((group, at): Unawaited[] => {
@@ -164,7 +166,8 @@ export function unawaitedIn(database: Database, headersAtMs: number | null): Una
         isRunning(query.startMs - query.waitMs),
     );
     if (then === undefined && (headersAtMs === null || !isRunning(headersAtMs))) return [];
-    return [{ group, anchor: `g${at + 1}`, place: `${file}:${from + above}`, then: then ?? null }];
+    const by = lines[above]?.includes('.forEach') === true ? 'forEach' : 'an event emitter';
+    return [{ group, anchor: `g${at + 1}`, place: `${file}:${from + above}`, by, then: then ?? null }];
   });
 }
 
@@ -172,14 +175,14 @@ const loopNotAwaited: Rule<Needs<'database', 'request'>> = {
   name: 'loop-not-awaited',
   needs: ['database'],
   labels: ['loop not awaited'],
-  why: 'The writes come from the async function of a `forEach`, as its source shows, and the next write or the response was sent before they had ended.',
-  fix: 'Use `for (const row of rows) await …`, or `await Promise.all(rows.map(async (row) => …))`: `forEach` does not wait.',
+  why: 'The writes come from the async function of a `forEach`, or of a listener (`.on`), as its source shows, and the next write or the response was sent before they had ended.',
+  fix: 'Use `for (const row of rows) await …`, or `await Promise.all(rows.map(async (row) => …))`: `forEach` does not wait. For a stream, that is `for await (const record of parser) …`.',
   find({ database, request }) {
     return unawaitedIn(database, request?.response?.headersAtMs ?? null).map(
-      ({ group, anchor, place, then }): FindingDraft => {
+      ({ group, anchor, place, by, then }): FindingDraft => {
         const what = then === null ? 'The response' : labelOf(database, then);
         const of = `${count(timesOf(group))} × ${labelOf(database, group)}`;
-        const sentence = `${what} was sent while ${of} still ran: forEach does not wait for its async function, so nothing that it counts or collects was known yet`;
+        const sentence = `${what} was sent while ${of} still ran: ${by} does not wait for its async function, so nothing that it counts or collects was known yet`;
         return { broke: 'response', severity: 'bad', sentence, anchor, place };
       },
     );
