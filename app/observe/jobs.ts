@@ -11,6 +11,8 @@ import {
   type JobProcessed,
   type JobsAdded,
   jobsRemoved,
+  type WorkerStarted,
+  workersStarted,
 } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
@@ -46,6 +48,10 @@ export interface JobRunFact {
   addedAt?: string;
   result: Json;
   outcome: 'running' | 'completed' | 'failed';
+  /** The line that made the worker; absent: before the profiler was there. */
+  worker?: string;
+  /** Lines that made other workers of this queue in this process: each takes any job of it. */
+  otherWorkers?: string[];
 }
 
 declare module '../profiler/record/facts.ts' {
@@ -59,6 +65,7 @@ const DATA: PlainLimits = { depth: 5, width: 50, length: 1000, total: 300 };
 const NAME_LENGTH = 200;
 const FACT_BYTES = 1000;
 const MOST_ADDED = 10_000;
+const MOST_WORKERS = 3;
 
 /** Fewer done jobs are removed by those that follow. */
 const MANY_DONE = 50;
@@ -93,6 +100,28 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
   const addedBy = new Map<string, { token: string; place: string | null }>();
   /** Completed and still stored -> the token of the job. */
   const done = new Map<string, string>();
+
+  /** Of each queue, its workers with the lines that made them. */
+  const workers = new Map<string, Map<object, string>>();
+
+  function started({ key, worker }: WorkerStarted): void {
+    const place = findCaller?.({ skip: 'bullmq' }) ?? null;
+    const known = workers.get(key) ?? new Map<object, string>();
+    if (place !== null && !known.has(worker)) workers.set(key, known.set(worker, place));
+  }
+
+  /** A worker that is closed takes no jobs any more. */
+  function workersOf({ key, worker }: JobProcessed): Pick<JobRunFact, 'worker' | 'otherWorkers'> {
+    const known = workers.get(key) ?? new Map<object, string>();
+    for (const one of known.keys())
+      if (one !== worker && (one as { closing?: unknown }).closing !== undefined) known.delete(one);
+    const own = known.get(worker);
+    const others = [...new Set(known.values())].filter((place) => place !== own);
+    return {
+      ...(own === undefined ? {} : { worker: own }),
+      ...(others.length === 0 ? {} : { otherWorkers: others.slice(0, MOST_WORKERS) }),
+    };
+  }
 
   function add(message: JobsAdded): void {
     let called: Called | null = null;
@@ -155,6 +184,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
       waitedMs: addedAt === null || attempt > 1 ? null : Math.max(0, context.startedAt - addedAt - delayMs),
       result: null,
       outcome: 'running',
+      ...workersOf(message),
     };
     context.add('jobRun', fact, FACT_BYTES);
     running.set(message, { context, fact });
@@ -189,6 +219,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
 
   return closing([
     subscribeTo(jobsRemoved, removed),
+    subscribeTo(workersStarted, started),
     subscribeToCalls<JobsAdded>(bullmqChannels.add, { start: add, asyncStart: added }),
     tracker.follow(bullmqChannels.process.start, (message) => open(message as JobProcessed)),
     subscribeToCalls<JobProcessed>(bullmqChannels.process, { asyncStart: processed }),

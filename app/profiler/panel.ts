@@ -139,8 +139,8 @@ export interface StartedProfile {
   /** The first line of its error. */
   error: string | null;
   place: string | null;
-  /** `attempt 1 of 3`; null if there is only one. */
-  attempt: string | null;
+  /** Of a job: `attempt 1 of 3, returned null, no step, by the worker of src/proofs.ts:5`; null: nothing. */
+  ran: string | null;
 }
 
 export interface Writer {

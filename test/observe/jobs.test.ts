@@ -138,6 +138,31 @@ for (const [version, library] of [
       expect(await ask.page(urls.profile(profile.token, 'mail'))).to.contain('This request sent no mail.');
     });
 
+    it('says which worker ran it, what it returned, and that the queue has another one', async () => {
+      const connection = { path: path(), maxRetriesPerRequest: null };
+      const other = new library.Worker(`mails-${version}`, () => Promise.resolve(null), {
+        connection,
+        autorun: false,
+      });
+      try {
+        void other.run().catch(() => undefined);
+        const { profile } = await ask('/order');
+        const job = await jobOf(profile.token);
+        const { run } = (await profiler.profiles.read(job.token))?.profile.panels.jobs?.data as JobsData;
+        const places = [run?.worker, ...(run?.otherWorkers ?? [])];
+        expect(new Set(places).size).to.equal(2);
+        for (const place of places) expect(place).to.match(HERE);
+        const page = load(await ask.page(urls.profile(job.token, 'jobs')));
+        expect(page('#job').text()).to.contain('Another worker of this queue');
+        const started = load(await ask.page(urls.profile(profile.token)))('#started').text();
+        expect(started).to.match(
+          /returned (?:null|\{ sent: true \}), no step, by the worker of test.*shares the queue with 1 other: test/,
+        );
+      } finally {
+        await other.close();
+      }
+    });
+
     it('records how a job failed', async () => {
       const { profile } = await ask('/failing');
       const job = await jobOf(profile.token);

@@ -2,6 +2,12 @@
 import { errorText } from '../../profiler/error-text.ts';
 import { thrownAt } from '../../panels/shared/kept-panels.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
+import { timelineOf } from '../../panels/shared/timeline-data.ts';
+import type { SpanKind } from '../../profiler/read/span.ts';
+import type { Facts } from '../../profiler/record/facts.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import { count } from '../../view-helpers/numbers.ts';
+import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { StartedProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -9,6 +15,10 @@ import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 
+type JobRun = Facts['jobRun'];
+
+/** Kinds of spans that are work which somebody waits for. */
+const STEPS = new Set<SpanKind>(['db', 'out', 'cache', 'view', 'work']);
 const MOST = 12;
 const MOST_READ = 4;
 
@@ -35,6 +45,23 @@ function headOf(
   };
 }
 
+/** What a worker made of a job: another one of its queue would have done something else. */
+function ranText(
+  { attempt, attempts, outcome, result, worker, otherWorkers = [] }: JobRun,
+  profile: Profile,
+): string | null {
+  const steps = (timelineOf(profile)?.spans ?? []).slice(1).filter(({ kind }) => STEPS.has(kind)).length;
+  return noteOf([
+    attempts < 2 ? null : `attempt ${attempt} of ${attempts}`,
+    outcome === 'completed' ? `returned ${textOf(valueLine(result, { longest: 80 }))}` : null,
+    steps === 0 ? 'no step' : count(steps, 'step'),
+    worker === undefined ? null : `by the worker of ${worker}`,
+    otherWorkers.length === 0
+      ? null
+      : `which shares the queue with ${count(otherWorkers.length, 'other')}: ${otherWorkers.join(', ')}`,
+  ]);
+}
+
 /** Work that it started, and calls to applications of this storage that failed: the others are among what it asked. */
 export async function readStarted(
   services: Pick<PageServices, 'profiles'>,
@@ -51,14 +78,15 @@ export async function readStarted(
     .toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)));
   const work = rows.slice(0, MOST).map(async (row, at): Promise<StartedProfile> => {
     const isFailed = hasFailed(row);
-    const read = isFailed && at < MOST_READ ? await profiles.read(row.token).catch(() => null) : null;
+    const isRead = at < MOST_READ && (isFailed || row.kind === 'job');
+    const read = isRead ? await profiles.read(row.token).catch(() => null) : null;
     const { run } = (read && dataOf(read.profile, 'jobs')) ?? {};
     return {
       ...headOf(row, profile, read?.profile),
       outcome: row.state === 'running' ? 'running' : isFailed ? 'failed' : 'completed',
       isFailed,
       error: firstLine(row.error),
-      attempt: run === undefined || run.attempts < 2 ? null : `attempt ${run.attempt} of ${run.attempts}`,
+      ran: run === undefined || read === null ? null : ranText(run, read.profile),
     };
   });
   const calls = failedCalls.slice(0, MOST).map((call): StartedProfile => ({
@@ -66,7 +94,7 @@ export async function readStarted(
     outcome: String(call.status),
     isFailed: true,
     error: call.error === null ? null : firstLine(errorText(call.error)),
-    attempt: null,
+    ran: null,
   }));
   return [...(await Promise.all(work)), ...calls];
 }

@@ -32,7 +32,16 @@ export interface JobProcessed extends Traced {
   job: BullJob;
   /** Of the worker: it goes before that of the job. */
   removeOnComplete: unknown;
+  worker: object;
 }
+
+/** A worker begins, which its constructor asks for unless told otherwise. */
+export interface WorkerStarted {
+  key: string;
+  worker: object;
+}
+
+export const workersStarted = channel('express-hindsight:bullmq:worker');
 
 /** Jobs of a queue were removed: `bull:mails`. */
 export const jobsRemoved = channel('express-hindsight:bullmq:removed');
@@ -79,11 +88,16 @@ export const bullmqPatch: LibraryPatch = {
         ...nameOf(queue),
         jobs: Array.isArray(jobs) ? (jobs as JobsAdded['jobs']) : [],
       })),
+      wrapCalls(Worker?.prototype, 'run', (call, worker) => {
+        workersStarted.publish({ key: nameOf(worker).key, worker } satisfies WorkerStarted);
+        return call();
+      }),
       wrapCalls(Worker?.prototype, 'callProcessJob', (call, worker, [job]) => {
         if (!process.start.hasSubscribers) return call();
         const message: JobProcessed = {
           ...nameOf(worker),
           job: job as BullJob,
+          worker,
           removeOnComplete: (worker as BullQueue).opts?.removeOnComplete,
         };
         // Node's own, which runs the processor in the stores that are bound to `start`.

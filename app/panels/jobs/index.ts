@@ -7,8 +7,22 @@ interface JobRun {
   run?: Facts['jobRun'];
 }
 
+const OTHER_WORKER = 'BullMQ gives each job of a queue to any of its workers.';
+
 function runSection(run: Facts['jobRun']): Section {
-  const { queue, name, id, data, attempt, attempts, waitedMs, result, outcome } = run;
+  const {
+    queue,
+    name,
+    id,
+    data,
+    attempt,
+    attempts,
+    waitedMs,
+    result,
+    outcome,
+    worker,
+    otherWorkers = [],
+  } = run;
   return {
     id: 'job',
     title: 'Job',
@@ -19,6 +33,8 @@ function runSection(run: Facts['jobRun']): Section {
       { label: 'Outcome', text: outcome, tone: outcome === 'failed' ? 'bad' : 'plain' },
       { label: 'Attempt', text: `${attempt} of ${attempts}`, tone: attempt > 1 ? 'warn' : 'plain' },
       ...(waitedMs === null ? [] : [{ label: 'Waited in the queue', number: waitedMs }]),
+      ...(worker === undefined ? [] : [{ label: 'Worker', place: worker }]),
+      ...otherWorkers.map((place) => ({ label: 'Another worker of this queue', note: OTHER_WORKER, place })),
       { label: 'Data', block: jsonBlock(data) },
       ...(outcome === 'completed' ? [{ label: 'Result', block: jsonBlock(result) }] : []),
     ],

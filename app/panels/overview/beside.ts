@@ -63,14 +63,14 @@ export function besideSections(
       title: 'Started by this request',
       columns: { label: 'What', badges: 'Outcome', text: 'Error', number: 'Took' },
       rows: (beside?.started ?? []).map(
-        ({ token, what, outcome, isFailed, startMs, durationMs, error, place, attempt }): BesideRow => ({
+        ({ token, what, outcome, isFailed, startMs, durationMs, error, place, ran }): BesideRow => ({
           token,
           label: what,
           badges: [outcome],
           tone: isFailed ? 'bad' : 'plain',
           ...(error === null ? {} : { text: error }),
           number: durationMs,
-          note: noteOf([`began ${durationText(Math.max(0, startMs))} after the request`, attempt]),
+          note: noteOf([`began ${durationText(Math.max(0, startMs))} after the request`, ran]),
           place,
           fields: [{ label: 'Token', value: token }],
         }),
