@@ -1,11 +1,15 @@
 /** What a request wrote and should not have: changes of a refused request, fields that nobody sent. */
+import type { KeptRequest } from '../panels/request/data.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { rollsBack } from '../profiler/transaction-sql.ts';
+import { singular } from './callers.ts';
+import { isSuccess } from './shared/http.ts';
 import { type Database, endOf, type Needs, type Rule } from './shared/kept.ts';
 import {
   draftAt,
@@ -251,6 +255,43 @@ const idsCounted: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** `tags` of `POST /plants/:id/tags`, to which one thing is added; empty: it is no list, or a list was received. */
+function listAddedTo(request: KeptRequest, { method, route, status }: ProfileHead): string {
+  const list = /:\w+\/([\w-]+)$/.exec(route ?? '')?.[1] ?? '';
+  const isList = receivedFields(request).some(({ path }) => /(?:^|[.[])\d*(?:[.\]]|$)/.test(path));
+  return method === 'POST' && isSuccess(status) && /[a-z]s$/i.test(list) && !isList ? singular(list) : '';
+}
+
+const relationReplaced: Rule<Needs<'database' | 'request'>> = {
+  name: 'relation-replaced',
+  needs: ['database', 'request'],
+  labels: ['relation replaced'],
+  why: 'A POST to a list below another thing (`/plants/:id/tags`) received no list. One call of an ORM read the rows of that relation, deleted all of them and added others.',
+  fix: 'Add to the relation: `createQueryBuilder().relation(Plant, "tags").of(id).add(tag)` in TypeORM, `addTag` in Sequelize, `connect` instead of `set` in Prisma. Or load the relation and push to it before you save.',
+  find({ database, request }, head) {
+    const list = listAddedTo(request, head);
+    const aboveOf = ({ statement }: Pick<Read['query'], 'statement'>): string | undefined =>
+      database.statements[statement]?.above;
+    const reads = list === '' ? [] : readsOf(database);
+    return reads.flatMap((one): FindingDraft[] => {
+      const { query, read, index } = one;
+      const above = aboveOf(query);
+      const table = read.table ?? '';
+      if (read.verb !== 'delete' || above === undefined || !singular(table).endsWith(list)) return [];
+      const isOf = (other: Read['query']): boolean => aboveOf(other) === above;
+      const added = reads.find(
+        (other) => other.read.verb === 'insert' && other.read.table === table && isOf(other.query),
+      );
+      const wasRead = database.queries
+        .slice(0, index)
+        .some((other) => isOf(other) && foundRows(other).length === query.rows);
+      if (added === undefined || !wasRead || query.rows === 0 || query.rows === null) return [];
+      const sentence = `${excerpt(above, 60)} deleted the ${count(query.rows, 'row')} of ${excerpt(table, 40)} that it had read, and added ${count(added.query.rows ?? 1)}: it makes the relation exactly what it was given, and this request was to add to it`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
 export const writeRules: readonly Rule[] = [
   refusedButWritten,
   fieldsEmptied,
@@ -258,4 +299,5 @@ export const writeRules: readonly Rule[] = [
   stepTwice,
   upsertKeeps,
   idsCounted,
+  relationReplaced,
 ];

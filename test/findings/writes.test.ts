@@ -9,8 +9,10 @@ function found(
   {
     status = 200,
     headersAtMs = 100,
+    method = 'PATCH',
+    route = '/',
     ...asked
-  }: AskedRequest & { status?: number; headersAtMs?: number } = {},
+  }: AskedRequest & { status?: number; headersAtMs?: number; method?: string; route?: string } = {},
 ): string[] {
   const request = keptRequest(asked);
   const kept = {
@@ -18,7 +20,7 @@ function found(
     database: keptQueries(...queries),
   };
   const rule = writeRules.find((one) => one.name === name);
-  return (rule?.find(kept, { method: 'PATCH', url: '/', status } as never, {} as never) ?? []).map(
+  return (rule?.find(kept, { method, route, url: '/', status } as never, {} as never) ?? []).map(
     ({ sentence }) => sentence,
   );
 }
@@ -180,4 +182,27 @@ describe('findings from what was written', () => {
     for (const [what, queries, asked] of near)
       expect(found('ids-counted', queries, asked), what).to.deep.equal([]);
   });
+
+  it('rows of a relation that were replaced by the one to be added', () => {
+    const save = 'Plant.save';
+    const read: AskedQuery = { sql: 'SELECT t.plantId, t.tagId FROM tags g INNER JOIN plant_tags t ON t.plantId = ?', rows: 2, found: [{ tagId: 1 }, { tagId: 2 }], above: save };
+    const insert: AskedQuery = { sql: 'INSERT INTO plant_tags(plantId, tagId) VALUES (?, ?)', above: save };
+    const remove = (rows = 2): AskedQuery => ({ sql: 'DELETE FROM plant_tags WHERE plantId = ? AND tagId in (?, ?)', rows, above: save });
+    const post = { method: 'POST', route: '/plants/:id/tags', body: { name: 'shade' } };
+    expect(found('relation-replaced', [read, insert, remove()], post)).to.deep.equal([
+      'Plant.save deleted the 2 rows of plant_tags that it had read, and added 1: it makes the relation exactly what it was given, and this request was to add to it',
+    ]);
+    const near: [string, readonly AskedQuery[], object][] = [
+      ['a list was received', [read, insert, remove()], { ...post, body: { names: ['shade', 'sun'] } }],
+      ['a PUT replaces', [read, insert, remove()], { ...post, method: 'PUT' }],
+      ['one at a time', [read, insert, remove()], { ...post, route: '/plants/:id/tag' }],
+      ['only added', [read, insert], post],
+      ['only deleted', [read, remove()], post],
+      ['another call deletes', [read, insert, { ...remove(), above: 'Tag.delete' }], post],
+      ['one of them', [read, insert, remove(1)], post],
+      ['another relation', [read, insert, remove()], { ...post, route: '/plants/:id/photos' }],
+    ];
+    for (const [what, queries, asked] of near)
+      expect(found('relation-replaced', queries, asked), what).to.deep.equal([]);
+  }); // prettier-ignore
 });

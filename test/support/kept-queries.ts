@@ -4,6 +4,8 @@ import type { Json } from '../../app/profiler/json.ts';
 export interface AskedQuery {
   sql: string;
   system?: string;
+  /** `Plant.save` */
+  above?: string;
   rows?: number | null;
   bindings?: Readonly<Record<string, Json>> | readonly (readonly [name: string, value: Json])[];
   warnings?: number;
@@ -13,7 +15,11 @@ export interface AskedQuery {
 
 export function keptQueries(...asked: readonly AskedQuery[]) {
   return {
-    statements: asked.map(({ sql, system = 'postgresql' }) => ({ sql, system })),
+    statements: asked.map(({ sql, system = 'postgresql', above }) => ({
+      sql,
+      system,
+      ...(above === undefined ? {} : { above }),
+    })),
     queries: asked.map(({ bindings = [], rows = 1, caller = 'src/a.ts:5', warnings, found }, statement) => ({
       statement,
       rows,
