@@ -22,7 +22,7 @@ import {
   type Rule,
 } from './shared/kept.ts';
 import { asksForKey, textsIn } from './shared/conditions.ts';
-import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
 import { isSuccess } from './shared/http.ts';
 
@@ -215,14 +215,51 @@ const otherParent: Rule<Needs<'request' | 'database'>> = {
 const ALLOWS =
   /^(?:roles?|permissions?|access(?:_level)?|is_(?:admin|owner|member|moderator|editor)|can_\w+)$/i;
 
-const checkNotAwaited: Rule<Needs<'request' | 'database'>> = {
+/** A statement that only says whether somebody may. */
+const IS_CHECK =
+  /^\s*select (?:1|true|exists|count)\b(?=[^;]*\b(?:grant|permission|role|member|access|owner|share|collaborator))/i;
+
+/** A check that found no row in a middleware, which called next() as it does when one is found, and the change that followed. */
+function checkIgnored(
+  { database, routing }: Pick<Partial<Kept>, 'routing'> & Needs<'database'>,
+  checks: readonly Read[],
+  changes: readonly Read[],
+  earlier: readonly OtherRequest[],
+): FindingDraft[] {
+  return checks.flatMap((check): FindingDraft[] => {
+    const { query } = check;
+    const sql = sqlOf(database, query);
+    if (query.rows !== 0 || !IS_CHECK.test(plainSql(database, query))) return [];
+    const isGuarded = routing?.layers.some(
+      ({ outcome, startMs, nextMs }) =>
+        outcome === 'next' && startMs <= query.startMs && query.startMs <= startMs + (nextMs ?? 0),
+    );
+    const change = changes.find((one) => one.query.startMs >= endOf(query));
+    if (isGuarded !== true || change === undefined) return [];
+    const ran = earlier.flatMap(({ head, kept: { database: theirs } }) =>
+      (theirs?.queries ?? []).flatMap(({ rows, ...one }) =>
+        theirs !== undefined && sqlOf(theirs, { rows, ...one }) === sql ? [{ head, rows }] : [],
+      ),
+    );
+    const found = ran.find(({ rows, head }) => (rows ?? 0) > 0 && (head.status ?? 400) < 400);
+    if (found === undefined || ran.some(({ rows, head }) => rows === 0 && (head.status ?? 400) >= 400))
+      return [];
+    const sentence = `${labelOf(database, query)} found no row, and its middleware called next() all the same, as when it finds one (${found.head.token}): ${labelOf(database, change.query)} ran for the same id`;
+    return [draftAt(check, sentence, 'bad')];
+  });
+}
+
+const checkNotAwaited: Rule<Needs<'request' | 'database', 'routing'>> = {
   name: 'check-not-awaited',
   needs: ['request', 'database'],
   labels: ['check not awaited'],
-  why: 'A statement read a role or permission for an id of the address. Before it was answered, another line had already sent a change of that thing with a received value.',
+  why: 'A statement read a role or permission for an id of the address. Before it was answered, a change of that thing was sent. Or the check found no row, and its middleware called `next()` as in an earlier request that found one.',
   fix: 'Await the check before you write: `if (!(await canManage(id, user))) return res.sendStatus(403)`. A promise is an object, so `if (!canManage(…))` never refuses.',
-  find({ request, database }, { method, status }) {
-    if (method === 'GET' || status === null || status >= 300) return [];
+  compares: ({ database }, { method }) =>
+    method !== 'GET' &&
+    database.queries.some((query) => query.rows === 0 && IS_CHECK.test(plainSql(database, query))),
+  find({ request, database, routing }, { method, status }, { earlier }) {
+    if (method === 'GET' || status === null || status >= 400) return [];
     const reads = readsOf(database);
     const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
     const received = new Set(receivedFields({ body: request.body }).map(({ value }) => textOf(value)));
@@ -234,11 +271,14 @@ const checkNotAwaited: Rule<Needs<'request' | 'database'>> = {
         isOfId(one) &&
         one.query.bindings.some(({ value }) => textOf(value) !== null && received.has(textOf(value))),
     );
-    return reads.flatMap((check): FindingDraft[] => {
-      const { read, query } = check;
+    const checks = reads.filter((one) => one.read.verb === 'select' && isOfId(one));
+    const ignored = checkIgnored({ database, routing }, checks, changes, earlier);
+    if (ignored.length > 0 || status >= 300) return ignored.slice(0, 1);
+    return checks.flatMap((check): FindingDraft[] => {
+      const { query } = check;
       const [row = {}] = foundRows(query);
       const column = Object.keys(row).find((name) => ALLOWS.test(name));
-      if (read.verb !== 'select' || column === undefined || !isOfId(check)) return [];
+      if (column === undefined) return [];
       const change = changes.find(
         (one) =>
           one.query.caller !== query.caller &&

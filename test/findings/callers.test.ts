@@ -274,4 +274,48 @@ describe('findings from what the address names, and what may be done with it', (
     expect(check(queries(0.5, { name: 'Ada' })), 'no check').to.deep.equal([]);
     expect(check(queries(0.5), 'Other'), 'nothing received was written').to.deep.equal([]);
   });
+
+  it('a check that found no row, in a middleware that called next() all the same', () => {
+    const CHECK =
+      "SELECT 1 FROM documents d LEFT JOIN grants g ON g.level = 'write' WHERE d.id = $1 AND (d.owner_id = $2 OR g.level IS NOT NULL)";
+    const ran = (rows: number, sql = CHECK) =>
+      keptQueries(
+        { sql, rows, bindings: { id: '1', owner_id: 2 }, caller: 'src/access.ts:15' },
+        { sql: 'UPDATE documents SET body = $2 WHERE id = $1', bindings: { id: '1', body: 'Hymn' } },
+      );
+    const before = (rows: number, status = 303, sql = CHECK) => ({
+      head: { token: `a${rows}`, status },
+      kept: { database: ran(rows, sql) },
+    });
+    const layer = { name: 'canWrite', kind: 'middleware', startMs: -1, nextMs: 1.5, outcome: 'next' };
+    const check = (
+      database: object,
+      { earlier = [before(1)], outcome = 'next', status = 303 } = {},
+    ): string[] =>
+      ruleOf('check-not-awaited')
+        .find(
+          {
+            request: keptRequest({ params: { id: '1' }, body: { body: 'Hymn' } }),
+            database,
+            routing: { layers: [{ ...layer, outcome }] },
+          },
+          { method: 'POST', status } as never,
+          { earlier } as never,
+        )
+        .map(({ sentence }) => sentence);
+    expect(check(ran(0))).to.deep.equal([
+      'select … from documents found no row, and its middleware called next() all the same, as when it finds one (a1): update documents ran for the same id',
+    ]);
+    const bans = 'SELECT 1 FROM bans WHERE document_id = $1 AND user_id = $2';
+    const near: [string, string[]][] = [
+      ['it found one', check(ran(1))],
+      ['it refused', check(ran(0), { status: 403 })],
+      ['in the handler', check(ran(0), { outcome: 'running' })],
+      ['it refused another request', check(ran(0), { earlier: [before(1), before(0, 403)] })],
+      ['a row would refuse', check(ran(0), { earlier: [before(1, 403)] })],
+      ['not known', check(ran(0), { earlier: [] })],
+      ['no right', check(ran(0, bans), { earlier: [before(1, 303, bans)] })],
+    ];
+    for (const [what, found] of near) expect(found, what).to.deep.equal([]);
+  });
 });
