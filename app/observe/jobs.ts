@@ -66,6 +66,7 @@ const NAME_LENGTH = 200;
 const FACT_BYTES = 1000;
 const MOST_ADDED = 10_000;
 const MOST_WORKERS = 3;
+const MOST_KNOWN = 100;
 
 /** Fewer done jobs are removed by those that follow. */
 const MANY_DONE = 50;
@@ -107,7 +108,11 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
   function started({ key, worker }: WorkerStarted): void {
     const place = findCaller?.({ skip: 'bullmq' }) ?? null;
     const known = workers.get(key) ?? new Map<object, string>();
-    if (place !== null && !known.has(worker)) workers.set(key, known.set(worker, place));
+    if (place === null || known.has(worker)) return;
+    workers.set(key, known.set(worker, place));
+    // Some applications make a queue for each customer, or a worker for each run.
+    dropOldest(known, MOST_KNOWN);
+    dropOldest(workers, MOST_KNOWN);
   }
 
   /** A worker that is closed takes no jobs any more. */
