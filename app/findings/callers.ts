@@ -23,7 +23,7 @@ import {
 } from './shared/kept.ts';
 import { asksForKey, textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
-import { excerpt } from './shared/wording.ts';
+import { excerpt, singular } from './shared/wording.ts';
 import { isSuccess } from './shared/http.ts';
 
 function isFound({ hits, asked, key }: Command): boolean {
@@ -156,11 +156,6 @@ const ownerNotAsked: Rule<Needs<'request' | 'database'>> = {
     return [];
   },
 };
-
-/** `note` of `notes`, `category` of `categories` */
-export function singular(name: string): string {
-  return sameName(name).replace(/ies$/, 'y').replace(/s$/, '');
-}
 
 /** Parameters of a path, each with the segment before it: `notes` of `/cases/:caseId/notes/:noteId`. */
 function namedIds(route: string | null, { routeParams }: KeptRequest) {

@@ -14,12 +14,11 @@ import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { seenTimes } from '../panels/shared/overlap.ts';
-import { singular } from './callers.ts';
 import { asksForKey, givenText } from './shared/conditions.ts';
 import { clientOf, isSuccess } from './shared/http.ts';
 import type { Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { kindOf, readsOf, sqlOf, tablesOf, textOf } from './shared/queries.ts';
-import { count, excerpt, listOf, requestText } from './shared/wording.ts';
+import { count, excerpt, listOf, requestText, singular } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'routing', 'database' | 'http_client' | 'cache' | 'jobs'>;
 

@@ -8,7 +8,6 @@ import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { rollsBack } from '../profiler/transaction-sql.ts';
-import { singular } from './callers.ts';
 import { isSuccess } from './shared/http.ts';
 import { type Database, endOf, type Needs, type Rule } from './shared/kept.ts';
 import {
@@ -22,7 +21,7 @@ import {
   sqlOf,
   transactionsOf,
 } from './shared/queries.ts';
-import { count, duration, excerpt, listOf } from './shared/wording.ts';
+import { count, duration, excerpt, listOf, singular } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'database'>;
 

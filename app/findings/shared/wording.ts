@@ -1,4 +1,5 @@
 /** Parts of the sentences of several rules, with numbers formatted as on the pages. */
+import { sameName } from '../../panels/shared/compare-values.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
 import { excerpt } from '../../panels/shared/request-text.ts';
@@ -60,4 +61,9 @@ export function failureOf(
 export function listOf(names: readonly string[]): string {
   const all = [...new Set(names)].map((name) => excerpt(name, 40));
   return [all.slice(0, -1).join(', '), ...all.slice(-1)].filter((part) => part !== '').join(' and ');
+}
+
+/** `note` of `notes`, `category` of `categories` */
+export function singular(name: string): string {
+  return sameName(name).replace(/ies$/, 'y').replace(/s$/, '');
 }
