@@ -378,6 +378,19 @@ describe('the overview panel', () => {
       .and.contain('violates check constraint');
   });
 
+  it('lists none if no outcome is that of most', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 90);
+        [1, 2, 3, 1, 2, 3, 2].forEach((rows, id) => {
+          context.add('query', query({ sql: 'select * from lines where order_id = $1', bindings: [id], rows, startMs: id * 10, durationMs: 1, waitMs: 0, caller: 'src/a.ts:1' })); // prettier-ignore
+        });
+      },
+    });
+    const asked = (await page(token))('#asked').text().replace(/\s+/g, ' ');
+    expect(asked).to.contain('1 row at first, 2 rows at last').and.not.contain('other outcome');
+  });
+
   it('shows whole rows, and how many are left out', async () => {
     const row = (id: number) => ({ note: 'x'.repeat(60), kind: id, title: `${id}`.repeat(60), day: id });
     const { token } = await fixture.profileOf({

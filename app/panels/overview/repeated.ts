@@ -67,13 +67,14 @@ function transactionsOf(runs: readonly Step[]): string[] {
   return names.length > 1 && isWhole ? [`${first}–${last}`] : names;
 }
 
-/** Of all that are not failed, the most frequent one, and how many have it; null: there are too many to tell one from the others. */
+/** Of all that are not failed, the one that most have, and how many; null: each may have another one, as the reads of a loop do. */
 function usualOutcome(runs: readonly Step[]): { outcome: string | null; times: number } | null {
   const times = new Map<string | null, number>();
   for (const { tone, outcome = null } of runs)
     if (tone !== 'bad') times.set(outcome, (times.get(outcome) ?? 0) + 1);
   const [usual = [null, 0] as const] = [...times].toSorted(([, a], [, b]) => b - a);
-  return times.size > MOST_OUTCOMES ? null : { outcome: usual[0], times: usual[1] };
+  const isUsual = times.size <= MOST_OUTCOMES && usual[1] * 2 > runs.length;
+  return isUsual ? { outcome: usual[0], times: usual[1] } : null;
 }
 
 /** How a run ended, and in which transaction, as far as another one differs. */
