@@ -247,6 +247,8 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception' | 'logs'>>
     return [
       {
         ...failure,
+        // Nobody heard of it.
+        ...(isLate(query) && !left.every(isKnown) ? { severity: 'warn' } : {}),
         ...(isDeadlock ? { label: 'deadlock' } : {}),
         ...(isThrown && (status ?? 500) >= 500 ? { severity: 'bad' } : {}),
         anchor: rowOf(index),

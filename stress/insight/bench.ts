@@ -40,7 +40,10 @@ function judge(findings: readonly string[], { says }: Fault, places: readonly st
   if (findings.length === 0) return 'missed';
   const looked = findings.slice(0, LOOKED_AT).map((line) => ({
     mechanism: says.test(line),
-    place: places.length === 0 || places.some((place) => line.includes(`(${place})`)),
+    // The last line of a path: `(routes.js:9 → orders.js:6)`.
+    place:
+      places.length === 0 ||
+      places.some((place) => [`(${place})`, ` → ${place})`].some((text) => line.includes(text))),
   }));
   if (looked.some(({ mechanism, place }) => mechanism && place)) return 'full';
   return looked.some(({ mechanism, place }) => mechanism || (place && places.length > 0)) ? 'half' : 'false';

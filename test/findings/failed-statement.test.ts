@@ -144,7 +144,7 @@ describe('finding failed-statement', () => {
   it('names one that failed after the response, because nothing awaited it', async () => {
     const [finding] = (await ask.later('/unawaited', 'failed-statement')).of('failed-statement');
     expect(finding).to.include({
-      severity: 'info',
+      severity: 'warn',
       sentence:
         'select … from nowhere failed (relation "nowhere" does not exist) after the response was sent',
     });

@@ -149,7 +149,7 @@ export const code: Fault[] = [
       return { ...answer, text };
     },
     symptom: (answer) => answer.text.includes('false'),
-    says: /Unhandled rejection|failed \(.*still answered 200/,
+    says: /Unhandled rejection|failed \(.*(?:still answered 200|after the response was sent)/,
     at: ['account.js: const write'],
   },
   {

@@ -346,7 +346,7 @@ export const http: Fault[] = [
     ],
     ask: (shop) => shop.get('/assets/app.js'),
     symptom: status(200),
-    says: /wants a script, and onMissing sent a page of HTML/,
+    says: /that of a script, and onMissing sent a page of HTML/,
     at: ['app.js: app.use(onMissing)'],
   },
   {
