@@ -47,7 +47,7 @@ import { nestPatches, observeNest } from '../observe/layers/nestjs.ts';
 import { observeOutput } from '../observe/logs/output.ts';
 import { type FoundLibrary, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
 import { observeMemoryCaches } from '../observe/databases/memory-cache.ts';
-import { noteLockHolder } from '../observe/databases/lock-holder.ts';
+import { createLockHolders } from '../observe/databases/lock-holder.ts';
 import { mongodbDriver } from '../observe/databases/mongodb.ts';
 import { mysqlDriver } from '../observe/databases/mysql.ts';
 import { pgDriver } from '../observe/databases/pg.ts';
@@ -58,7 +58,6 @@ import { observeProcesses } from '../observe/processes.ts';
 import { observeProcessErrors } from '../observe/errors-seen.ts';
 import { noteStillWaiting } from '../observe/databases/pool-waits.ts';
 import { createQueryRecorder } from '../observe/databases/queries.ts';
-import type { QueryFact } from '../observe/databases/query-fact.ts';
 import {
   endEarlyRegistrations,
   observeRegistrations,
@@ -174,10 +173,8 @@ export function createObservers(options: ObserverOptions): Observers {
     registrations.observe(Router);
     layers.observeLibrary(Router);
   }
-  const noteLock = (context: Context, fact: QueryFact): void => {
-    noteLockHolder(recorder.runningContexts(), context, fact);
-  };
-  const queries = createQueryRecorder({ tracker, findCaller, explainer, onEnd: noteLock });
+  const locks = createLockHolders(() => recorder.runningContexts());
+  const queries = createQueryRecorder({ tracker, findCaller, explainer, onEnd: locks.note });
   const parts = { tracker, findCaller, gate, recorder, summaryReason, queries, explainer };
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
@@ -256,6 +253,7 @@ export function createObservers(options: ObserverOptions): Observers {
     },
     onFinish(context) {
       noteStillWaiting(context, queries);
+      locks.ended(context);
       layers.onFinish(context);
       appLocals.onFinish(context);
     },

@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import type { Knex } from 'knex';
 import { lockWait } from '../../app/findings/connections.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
-import { noteLockHolder } from '../../app/observe/databases/lock-holder.ts';
+import { createLockHolders } from '../../app/observe/databases/lock-holder.ts';
 import type { QueryFact } from '../../app/observe/databases/query-fact.ts';
 import { Context } from '../../app/profiler/record/context.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
@@ -122,12 +122,14 @@ describe('finding lock-wait', () => {
       ...given,
     });
 
-    function holderOf(waiting: QueryFact, others: readonly QueryFact[]) {
+    function holderOf(waiting: QueryFact, others: readonly QueryFact[], { isOver = false } = {}) {
       const context = new Context({ token: 'aaaaaa', kind: 'request' });
       const other = new Context({ token: 'bbbbbb', kind: 'request' });
       for (const fact of others) other.add('query', fact);
       // Both began at about the same time.
-      noteLockHolder([context, other], context, waiting);
+      const locks = createLockHolders(() => (isOver ? [context] : [context, other]));
+      if (isOver) locks.ended(other);
+      locks.note(context, waiting);
       return waiting.lockedBy;
     }
 
@@ -154,6 +156,11 @@ describe('finding lock-wait', () => {
       ])
         expect(holderOf(statement({}), others)).to.equal(undefined);
       expect(holderOf(statement({ durationMs: 15 }), [begin, lock, commit(13)])).to.equal(undefined);
+    });
+
+    it('may be of a request that is over by then', () => {
+      const recorded = [begin, lock, commit(196)];
+      expect(holderOf(statement({}), recorded, { isOver: true })).to.include({ profile: 'bbbbbb' });
     });
 
     it('does not need it if the database says that it gave up waiting', () => {

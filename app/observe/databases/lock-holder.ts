@@ -17,6 +17,7 @@ const LARGE_SHARE = 0.3;
 const LATE_MS = 5;
 /** Requests looked at: in a queue of hundreds the holder is among the oldest. */
 const MOST_LOOKED_AT = 200;
+const MOST_ENDED = 20;
 
 const LOCKS =
   /^\s*(?:with\b[^]*?\)\s*)?(?:(?:update|delete\s+from)\s+(?:only\s+)?|(?:insert|merge)\s+into\s+)([\w."`]+)/i;
@@ -96,12 +97,30 @@ function lockHolder(contexts: Iterable<Context>, context: Context, fact: QueryFa
   return holders.sort((a, b) => b.waitedMs - a.waitedMs)[0] ?? null;
 }
 
-export function noteLockHolder(contexts: Iterable<Context>, context: Context, fact: QueryFact): void {
-  if (fact.durationMs === null || fact.durationMs < WAIT_FROM_MS) return;
-  try {
-    const holder = lockHolder(contexts, context, fact);
-    if (holder !== null) fact.lockedBy = holder;
-  } catch {
-    // Nobody is named.
-  }
+export interface LockHolders {
+  /** A request is over. */
+  ended(context: Context): void;
+  /** A statement is over. */
+  note(context: Context, fact: QueryFact): void;
+}
+
+export function createLockHolders(running: () => Iterable<Context>): LockHolders {
+  /** The end of a transaction may end its request, too, before the statement that it lets run is over. Weak: a context has all of a request. */
+  let ended: readonly WeakRef<Context>[] = [];
+  return {
+    ended(context) {
+      if (context.all('query').some(({ transaction }) => transaction !== null))
+        ended = [new WeakRef(context), ...ended].slice(0, MOST_ENDED);
+    },
+    note(context, fact) {
+      if (fact.durationMs === null || fact.durationMs < WAIT_FROM_MS) return;
+      try {
+        const contexts = new Set([...ended.flatMap((ref) => ref.deref() ?? []), ...running()]);
+        const holder = lockHolder(contexts, context, fact);
+        if (holder !== null) fact.lockedBy = holder;
+      } catch {
+        // Nobody is named.
+      }
+    },
+  };
 }
