@@ -135,7 +135,8 @@ function receivedIn(kept: Kept): Json | undefined {
     : body?.parsed;
 }
 
-function sentIn(kept: Kept): Json | undefined {
+/** The JSON of the response, or its beginning. */
+export function sentIn(kept: Kept): Json | undefined {
   const response = kept.request?.response;
   return /\bjson\b/i.test(response?.contentType ?? '')
     ? parseBeginning(response?.text ?? '')?.value

@@ -1,5 +1,5 @@
 /**
- * What changed since the last request like this: status, fields of the response, rows, and who wrote in between. A change that no write
+ * Changes since the last request like this: status, fields of the response, rows, and who wrote in between. A change that no write
  * explains, or a write that changed nothing, says where to look.
  */
 import type { Json } from '../../profiler/json.ts';
@@ -11,10 +11,10 @@ import { isControl } from '../../profiler/transaction-sql.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { foundRows } from '../shared/found-rows.ts';
 import { type Change, changesOf } from '../shared/json-changes.ts';
-import { parseBeginning } from '../shared/json-leaves.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
 import { receivedFields } from '../shared/received.ts';
 import { isWriting } from '../shared/statements.ts';
+import { sentIn } from './differences.ts';
 import type { BesideRow } from './step.ts';
 
 type Other = EarlierRequest<Partial<AllKept>>;
@@ -34,7 +34,7 @@ const RANDOM = /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[\w-]{20,})$/i;
 const TOLD =
   /^(?:accept|accept-language|idempotency-key|if-.*|prefer|range|x-(?!request-id|forwarded|real-ip|b3|trace).*)$/i;
 
-/** What it was asked with, by name. */
+/** Received values and deciding headers, by name. */
 function askedWith({ kept: { request } }: Other): Map<string, string> {
   if (request === undefined) return new Map();
   const told = request.headers.filter(({ name }) => TOLD.test(name));
@@ -88,11 +88,6 @@ function shown(value: Json | undefined): string {
 
 function changeRow(label: string, { path, was, is }: Change): BesideRow {
   return { label, text: `${path.replace(/^\./, '')}: ${shown(was)} → ${shown(is)}`.replace(/^: /, '') };
-}
-
-function sentJson({ kept: { request } }: Other): Json | undefined {
-  const isJson = /\bjson\b/i.test(request?.response?.contentType ?? '');
-  return isJson ? parseBeginning(request?.response?.text ?? '')?.value : undefined;
 }
 
 interface Asked {
@@ -221,7 +216,7 @@ function writesBetween(
 
 /** null: it is not known, or no JSON and another one. */
 function responseChanges(own: Other, before: Other): BesideRow[] | null {
-  const [was, is] = [sentJson(before), sentJson(own)];
+  const [was, is] = [sentIn(before.kept), sentIn(own.kept)];
   if (was !== undefined && is !== undefined)
     return [...changesOf(was, is)]
       .filter((change) => !isVarying(change, own, before))
@@ -249,7 +244,7 @@ function requestChanges(own: Other, before: Other): BesideRow[] {
     .slice(0, MOST_ASKED);
 }
 
-/** What writes may respond otherwise each time. */
+/** A request that writes may respond otherwise each time. */
 function isWrite({ head, kept }: Other): boolean {
   if (/^(?:PUT|PATCH|DELETE)$/.test(head.method)) return true;
   return tablesOf({ head, kept }, isWriting).size > 0 || (kept.jobs?.items.length ?? 0) > 0;
@@ -269,7 +264,7 @@ export function sinceRows({ around, before: all }: BesideProfile): BesideRow[] {
   const found = around === null || isWrite(around.own) ? null : lastBefore(around);
   if (around === null || found === null) return [];
   const { own, earlier, siblings } = around;
-  // What reads nothing is not shown with all requests before it.
+  // A request that reads nothing is not shown with all requests before it.
   const others = all.length > 0 ? all : siblings;
   const { before, isSame } = found;
   const { changed, isSameResponse } = isSame
