@@ -1,25 +1,14 @@
 /** A cache that saves no work, holds stale values, or is read too often. */
-import type { KeptRequest } from '../panels/request/data.ts';
-import { type Leaf, leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
-import { parseJson } from '../profiler/json.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES, storerOf } from './shared/cache.ts';
 import { endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
 import { readsOf, textOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
-import { receivedBy, receivedFields } from '../panels/shared/received.ts';
-import {
-  brokeBy,
-  count,
-  duration,
-  excerpt,
-  listOf,
-  placeText,
-  requestText,
-  shareOf,
-} from './shared/wording.ts';
+import { receivedBy } from '../panels/shared/received.ts';
+import { brokeBy, count, duration, excerpt, placeText, requestText, shareOf } from './shared/wording.ts';
 
 type Miss = Command & { past: NonNullable<Command['past']> };
 type CachedChange = NonNullable<Command['changed']>;
@@ -242,78 +231,6 @@ const cacheLostUpdate: Rule<Given> = {
   },
 };
 
-/** A shorter one has no second way to be joined from the same values. */
-const LEAST_DIGITS = 3;
-/** Each is tried behind each. */
-const MOST_NUMBERS = 20;
-
-interface Joined {
-  names: [string, string];
-  values: [string, string];
-}
-
-interface NumberField {
-  name: string;
-  text: string;
-}
-
-function numbersIn(request: KeptRequest): NumberField[] {
-  const fields = receivedFields(request).map(({ name, value }) => ({ name, text: String(value) }));
-  return fields.filter(({ text }) => /^\d{1,12}$/.test(text)).slice(0, MOST_NUMBERS);
-}
-
-/** Two received numbers that the key has one behind the other; null if it has none. */
-function joinedIn(key: string | null, numbers: readonly NumberField[]): Joined | null {
-  const parts = (key ?? '')
-    .split(/\D+/)
-    .filter((part) => part.length >= LEAST_DIGITS && !numbers.some(({ text }) => text === part));
-  if (parts.length === 0) return null;
-  for (const first of numbers)
-    for (const second of numbers) {
-      if (first.name === second.name || !parts.includes(first.text + second.text)) continue;
-      return { names: [first.name, second.name], values: [first.text, second.text] };
-    }
-  return null;
-}
-
-function indexOfJoined({ cache, request }: Needs<'cache' | 'request'>): number {
-  const numbers = numbersIn(request);
-  return numbers.length < 2 ? -1 : cache.items.findIndex(({ key }) => joinedIn(key, numbers) !== null);
-}
-
-/** Other values that make the same part: 1 and 12 for 11 and 2. */
-function otherSplit([first, second]: Joined['values']): [string, string] {
-  const whole = first + second;
-  const at = first.length > 1 ? first.length - 1 : first.length + 1;
-  return [whole.slice(0, at), whole.slice(at)];
-}
-
-const cacheKeyJoined: Rule<Needs<'cache' | 'request'>> = {
-  name: 'cache-key-joined',
-  needs: ['cache', 'request'],
-  labels: ['key joins values'],
-  why: 'A cache key has two received numbers one behind the other. Other numbers make the same key.',
-  fix: 'Put a separator between all parts of a key: `tariff:${from}:${to}`.',
-  compares: (kept) => indexOfJoined(kept) !== -1,
-  find(kept, head, { earlier }) {
-    const index = indexOfJoined(kept);
-    const { key, command, caller: place, hits } = kept.cache.items[index] ?? { key: null };
-    const joined = joinedIn(key, numbersIn(kept.request));
-    if (key === null || joined === null) return [];
-    const storer = storerOf({ head, kept: { ...kept } }, index, earlier)?.request;
-    const { request: before } = storer?.kept ?? {};
-    const stored = before === undefined ? null : joinedIn(key, numbersIn(before));
-    const isOther = hits !== 0 && stored !== null && stored.values.join() !== joined.values.join();
-    const others = isOther ? stored.values : otherSplit(joined.values);
-    const from = isOther
-      ? `, for which ${excerpt(storer?.head.url ?? '', 80)} stored it (${storer?.head.token ?? ''})`
-      : '';
-    const sentence = `The key of ${command ?? ''} has ${listOf(joined.names)} without a separator: ${listOf(joined.values)} give the same key as ${listOf(others)}${from}`;
-    const severity = isOther ? 'bad' : 'warn';
-    return [{ broke: isOther ? 'response' : 'unseen', severity, sentence, anchor: `k${index + 1}`, place }];
-  },
-};
-
 /** Without the part that two versions of one address differ in. */
 function segmentsOf(url: string): string[] {
   return (url.split('?', 1)[0] ?? '').split('/').filter((part) => part !== '' && !/^v\d+$/i.test(part));
@@ -428,44 +345,6 @@ const sessionNotSaved: Rule<Needs<'cache'>> = {
   },
 };
 
-/** Whether a response has nulls, and else only what the request brought: it says nothing. */
-function saysNothing(request: KeptRequest, head: ProfileHead): boolean {
-  const sent = parseJson(request.response?.text ?? '');
-  if (sent === undefined || !/\bjson\b/i.test(request.response?.contentType ?? '')) return false;
-  const received = new Set([...receivedBy(head, { request })].map((value) => value.toLowerCase()));
-  const leaves = leavesOf(sent);
-  return (
-    leaves.some(({ value }) => value === null) &&
-    leaves.every(({ value }) => value === null || received.has(String(value).toLowerCase()))
-  );
-}
-
-const emptyHash: Rule<Needs<'cache' | 'request'>> = {
-  name: 'empty-hash',
-  needs: ['cache', 'request'],
-  labels: ['empty hash'],
-  why: 'HGETALL found nothing, and the response is a 200 in which every value is null or was received. Clients of Redis return `{}` for a hash that is not there, and `{}` is true in JavaScript.',
-  fix: 'Ask for the number of fields: `if (Object.keys(coupon).length === 0) return res.sendStatus(404)`.',
-  find({ cache: { items }, request }, head) {
-    if (head.status !== 200 || !items.some(({ command }) => command === 'HGETALL')) return [];
-    if (!saysNothing(request, head)) return [];
-    const received = receivedBy(head, { request });
-    const index = items.findIndex(
-      ({ command, hits, error, key }) =>
-        command === 'HGETALL' &&
-        hits === 0 &&
-        error === null &&
-        [...received].some(
-          (value) => value !== '' && key?.toLowerCase().endsWith(value.toLowerCase()) === true,
-        ),
-    );
-    const item = items[index];
-    if (item === undefined) return [];
-    const sentence = `HGETALL found nothing under ${excerpt(item.key ?? '', 60)}, and the 200 has only nulls for it: what it returned, {}, is true, so a check such as !coupon lets it pass`;
-    return [{ broke: 'response', severity: 'warn', sentence, anchor: `k${index + 1}`, place: item.caller }];
-  },
-};
-
 /** The leaf that says how long a list is. */
 function isLength(path: string): boolean {
   return /(?:^|\.)length$/.test(path);
@@ -538,9 +417,7 @@ export const cacheRules: readonly Rule[] = [
   cachedValueChanged,
   cacheLargeReply,
   cacheLostUpdate,
-  cacheKeyJoined,
   cacheKeyOfTwo,
   lockExpired,
   sessionNotSaved,
-  emptyHash,
 ];

@@ -427,80 +427,6 @@ const streamBuffered: Rule<Needs<'request'>> = {
   },
 };
 
-/** Languages by their first part, as wanted, in the order of the header. */
-function wantedIn(accepted: string): { tag: string; q: number }[] {
-  return directivesIn(accepted).flatMap((part) => {
-    const [tag = '', ...parameters] = part
-      .toLowerCase()
-      .split(';')
-      .map((one) => one.trim());
-    const q = Number(parameters.find((one) => one.startsWith('q='))?.slice(2) ?? 1);
-    return /^[a-z]{2,3}(?:-|$)/.test(tag) && q > 0 ? [{ tag: tag.slice(0, tag.search(/-|$/)), q }] : [];
-  });
-}
-
-function languageOf(request: KeptRequest): string {
-  return (
-    sentHeader(request, 'content-language')
-      ?.value.toLowerCase()
-      .replace(/[-,].*$/s, '')
-      .trim() ?? ''
-  );
-}
-
-/** A visitor may have chosen another one. */
-const CHOSEN = /^(?:lang|language|locale|hl|i18n.*)$/i;
-
-function isByHeader({ query, jar, sessionAndUser }: KeptRequest): boolean {
-  const names = [...query, ...jar].map(({ name }) => name);
-  return (
-    !names.some((name) => CHOSEN.test(name)) &&
-    !/"(?:lang|language|locale)"/i.test(JSON.stringify(sessionAndUser))
-  );
-}
-
-/** The language that was sent is the first listed, and not the one wanted most. */
-function isFirstListed({ request }: Needs<'request'>): boolean {
-  const wanted = wantedIn(receivedHeader(request, 'accept-language') ?? '');
-  const [first] = wanted;
-  return (
-    first !== undefined &&
-    first.tag === languageOf(request) &&
-    wanted.some(({ q }) => q > first.q) &&
-    isByHeader(request)
-  );
-}
-
-const languageByOrder: Rule<Needs<'request', 'routing'>> = {
-  name: 'language-by-order',
-  needs: ['request'],
-  labels: ['language'],
-  why: 'The Content-Language is the first of Accept-Language, which lists another one with a higher `q`. An earlier response had that one, so the application has it.',
-  fix: 'Use `req.acceptsLanguages("en", "de", …)`, which heeds `q`. The order of the header has no meaning.',
-  compares: isFirstListed,
-  relates: isFirstListed,
-  find(kept, _head, { earlier, siblings }) {
-    const { request } = kept;
-    if (!isFirstListed(kept)) return [];
-    const wanted = wantedIn(receivedHeader(request, 'accept-language') ?? '');
-    const [first] = wanted;
-    for (const { tag, q } of wanted.toSorted((a, b) => b.q - a.q)) {
-      if (first === undefined || q <= first.q) return [];
-      const before = [...earlier, ...siblings].find(
-        ({ kept: { request: other } }) => other !== undefined && languageOf(other) === tag,
-      );
-      if (before === undefined) continue;
-      const anchor = sentHeader(request, 'content-language')?.anchor;
-      const sentence = `Content-Language is ${first.tag} (q=${first.q}), the first of Accept-Language, but ${tag} (q=${q}) is wanted more, and an earlier response (${before.head.token}) had it`;
-      const place = placeOfHeader(kept, anchor);
-      return [
-        { broke: 'response', severity: 'warn', sentence, ...(anchor === undefined ? {} : { anchor }), place },
-      ];
-    }
-    return [];
-  },
-};
-
 export const headerRules: readonly Rule[] = [
   headerOverwritten,
   cachingCannotWork,
@@ -508,5 +434,4 @@ export const headerRules: readonly Rule[] = [
   cachedWrongly,
   openRedirect,
   streamBuffered,
-  languageByOrder,
 ];

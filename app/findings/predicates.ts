@@ -1,7 +1,6 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
-import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { type Leaf, leavesIn, leavesOf, listsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesOf, listsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
@@ -267,59 +266,6 @@ const sortedByConstant: Rule<Needs<'database', 'request'>> = {
   },
 };
 
-/** `path like ? || '%'`, `path like concat($1, '%')` */
-const LIKE_BUILT =
-  /\b(\w+) i?like (?:\(? ?(?:\?|\$\d+)(?:::\w+)? ?\|\| ?'%'|concat ?\( ?(?:\?|\$\d+)(?:::\w+)? ?, ?'%' ?\))/i;
-
-function pathAsked(database: Database, { read, query }: Read): { column: string; path: string } | null {
-  const [, built] = LIKE_BUILT.exec(plainSql(database, query)) ?? [];
-  const bound = query.bindings.filter(({ name }) => name === built).map(({ value }) => value);
-  const whole = (read.where ?? []).flatMap(({ column, operator, values: [value] }) => {
-    const given = /^i?like$/.test(operator) ? givenValue(value, query.bindings) : null;
-    return typeof given === 'string' && given.endsWith('%') ? [{ column, path: given.slice(0, -1) }] : [];
-  });
-  const [asked] = [...(bound.length === 1 ? [{ column: built ?? '', path: bound[0] }] : []), ...whole].filter(
-    (one): one is { column: string; path: string } =>
-      typeof one.path === 'string' && /\/[^/%]*[^/%_]$/.test(one.path) && !one.path.includes('%'),
-  );
-  return asked ?? null;
-}
-
-const SEARCHES = /^(?:q|query|search|term|text|filter|prefix|starts?_?with|typed)$/i;
-
-const pathWithoutSlash: Rule<Needs<'database' | 'request'>> = {
-  name: 'path-without-slash',
-  needs: ['database', 'request'],
-  labels: ['path prefix'],
-  why: 'A LIKE asks for everything that begins with a path without a slash at its end. The response has an entry below that path, and one in which its last name goes on with other letters.',
-  fix: "End the prefix with a slash: `path like $1 || '/%'`, and compare the folder itself with `=`. Escape `_` and `%` in it.",
-  find({ database, request }) {
-    const sent = leavesIn(request.response?.text ?? '');
-    const found = readsOf(database).flatMap((one) => {
-      const asked = one.query.rows === 0 ? null : pathAsked(database, one);
-      if (asked === null) return [];
-      const { column, path } = asked;
-      const isTyped = receivedFields(request).some(
-        ({ name, value }) => value === path && SEARCHES.test(name),
-      );
-      const rest = sent.flatMap(({ value }) =>
-        typeof value === 'string' && value.startsWith(path) ? [value.slice(path.length)] : [],
-      );
-      const other = rest.find((text) => /^[\p{L}\p{N}-]/u.test(text));
-      const isFolder = rest.some((text) => text.startsWith('/'));
-      return isTyped || other === undefined || !isFolder ? [] : [{ one, column, path, other }];
-    });
-    // A change is worse than the read that looked before it.
-    const worst = found.find(({ one }) => one.read.verb !== 'select') ?? found[0];
-    if (worst === undefined) return [];
-    const { one, column, path, other } = worst;
-    const isChange = one.read.verb !== 'select';
-    const did = isChange ? `changed ${count(one.query.rows ?? 0, 'row')} by` : 'asks for';
-    const sentence = `${labelOf(database, one.query)} ${did} a ${column} that begins with ${excerpt(path, 60)}, without a slash at its end: ${excerpt(path + other, 80)} begins so, too, and is not below it`;
-    return [draftAt(one, sentence, isChange ? 'bad' : 'warn')];
-  },
-};
-
 /** `select count(o.id) from orders o`: what it counts, the table and its other name. */
 const COUNTED =
   /^select count ?\( ?(?:\*|(?!distinct\b)(?:(\w+)\.)?\w+) ?\).* from (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
@@ -393,98 +339,11 @@ const leftJoinUndone: Rule<Needs<'database'>> = {
   },
 };
 
-const IN_LIST = /(?:^|\.)\d+\./;
-const WITH_MS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{3}/;
-
-/** A comparison by `>` or `<` with a time that an entry of the response has. */
-function repeatedTime({ read, query }: Read, sent: readonly Leaf[]): Comparison | null {
-  for (const one of read.where ?? []) {
-    const { column, operator, values, wrapped } = one;
-    const given = givenValue(values[0], query.bindings);
-    if ((operator !== '>' && operator !== '<') || wrapped !== null || typeof given !== 'string') continue;
-    if (!WITH_MS.test(given)) continue;
-    const isRepeated = sent.some(
-      (leaf) =>
-        IN_LIST.test(leaf.path) &&
-        sameName(leaf.name) === sameName(column) &&
-        typeof leaf.value === 'string' &&
-        WITH_MS.test(leaf.value) &&
-        Date.parse(leaf.value) === Date.parse(given),
-    );
-    if (isRepeated) return one;
-  }
-  return null;
-}
-
-const cursorTooCoarse: Rule<Needs<'database' | 'request'>> = {
-  name: 'cursor-too-coarse',
-  needs: ['database', 'request'],
-  labels: ['row repeated'],
-  why: 'The only statement that returned rows asks for times after or before a bound one, and an entry of the response has exactly this time in that column.',
-  fix: 'Page by the time and a unique column, and pass the time on as text (`sent_at::text`), or store milliseconds (`timestamptz(3)`): a `Date` has milliseconds, a timestamp of PostgreSQL has microseconds.',
-  find({ database, request }) {
-    const sent = leavesIn(request.response?.text ?? '');
-    const reads = readsOf(database).filter(
-      ({ read, query }) => read.verb === 'select' && !read.isAggregated && query.rows !== 0,
-    );
-    const [one, ...others] = reads;
-    if (one === undefined || others.length > 0 || !one.read.isPlain) return [];
-    const repeated = repeatedTime(one, sent);
-    if (repeated === null) return [];
-    const { column, operator } = repeated;
-    const side = operator === '>' ? 'after' : 'before';
-    const sentence = `${labelOf(database, one.query)} asks for a ${column} ${side} the bound one, but an entry of the response has exactly that one: the column has more digits, so the last row of the page before comes again`;
-    return [draftAt(one, sentence, 'bad')];
-  },
-};
-
-const GIVEN = String.raw`(?:\$\d+(?:::\w+)?|\?|[:@]\w+)`;
-/** A moment lies between two columns. A column begins at no place within a word: a long text is read once. */
-const WITHIN = String.raw`\(? ?(?:${GIVEN} >=? [\w.]+ and ${GIVEN} <=? [\w.]+|(?<![\w.])[\w.]+ <=? ${GIVEN} and [\w.]+ >=? ${GIVEN}|${GIVEN} between [\w.]+ and [\w.]+) ?\)?`;
-const ENDS_WITHIN = new RegExp(`(?<!\\bor [( ]*)(${WITHIN}) or (${WITHIN})(?![) ]* or\\b)`, 'i');
-
-/** The columns of beginning and end, if a WHERE asks whether the new beginning or the new end lies between them. */
-function askedByEnds(sql: string): [from: string, to: string] | null {
-  const halves = ENDS_WITHIN.exec(sql)?.slice(1) ?? [];
-  const names = halves.map(
-    (half) => half.replace(new RegExp(GIVEN, 'g'), '').match(/\b(?!and\b|between\b)[a-z_][\w.]*/gi) ?? [],
-  );
-  const [[from = '', to = ''] = [], others] = names;
-  return from === '' || from === to || others?.[0] !== from || others[1] !== to ? null : [from, to];
-}
-
-const enclosedNotFound: Rule<Needs<'database'>> = {
-  name: 'enclosed-not-found',
-  needs: ['database'],
-  labels: ['overlap missed'],
-  why: 'A statement asks whether the new beginning or the new end lies within a row. It found none, and the request then inserted into the same table. A row that lies wholly within the new one has neither in it.',
-  fix: 'Two spans overlap if each begins before the other ends: `where starts_at < $end and ends_at > $start`. In PostgreSQL, an exclusion constraint keeps them apart for certain.',
-  find({ database }) {
-    const reads = readsOf(database);
-    return reads.flatMap((one): FindingDraft[] => {
-      const { read, query, index } = one;
-      if (read.verb !== 'select' || query.rows !== 0) return [];
-      const insert = reads.find(
-        (other) => other.index > index && other.read.verb === 'insert' && other.read.table === read.table,
-      );
-      if (insert === undefined || insert.query.rows === 0) return [];
-      const asked = askedByEnds(plainSql(database, query));
-      if (asked === null) return [];
-      const [from, to] = asked;
-      const sentence = `${labelOf(database, query)} asks only whether the new beginning or the new end lies between ${from} and ${to}, and ${labelOf(database, insert.query)} followed: a row that lies wholly within the new one is not found`;
-      return [draftAt(one, sentence, 'warn')];
-    });
-  },
-};
-
 export const predicateRules: readonly Rule[] = [
   anyRow,
   orWithoutBrackets,
   notInNull,
   sortedByConstant,
-  pathWithoutSlash,
   joinedRowsCounted,
   leftJoinUndone,
-  cursorTooCoarse,
-  enclosedNotFound,
 ];

@@ -19,7 +19,7 @@ import {
   type OtherRequest,
   type Rule,
 } from './shared/kept.ts';
-import { draftAt, labelOf } from './shared/queries.ts';
+import { labelOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
@@ -114,43 +114,6 @@ const wrongLength: Rule<Needs<'request', 'routing'>> = {
     const sentence = `Content-Length is ${count(Number(length.value))}, but the body has ${count(response.bytes, 'byte')}: clients cut it off or wait for the rest`;
     const place = placeOfHeader({ request, routing }, length.anchor);
     return [{ broke: 'unseen', severity: 'bad', sentence, anchor: length.anchor, place }];
-  },
-};
-
-/** Columns that say how long a stored file is. */
-const OF_SIZE = /^(?:bytes|byte_?size|file_?size|size_?in_?bytes|content_?length)$/i;
-const OF_FILE = /mime|content_?type|file_?name|path|stored/i;
-const OF_TEXT = /^(?:text\/html|text\/event-stream|application\/(?:[\w.+-]*\+)?json)$/;
-
-const anotherSize: Rule<Needs<'request' | 'database'>> = {
-  name: 'another-size',
-  needs: ['request', 'database'],
-  labels: ['another size'],
-  why: 'The response is a whole file, neither a page nor JSON, and not compressed. The one row with a size that its statements found says another number of bytes.',
-  fix: 'Store each file under a name of its own (`crypto.randomUUID()`), not under the name that a user gave: a second file of that name overwrites the first. If files may change, store the new size with them.',
-  find({ request, database }, { method, status, outcome }) {
-    const { response } = request;
-    if (response === undefined || status !== 200 || method !== 'GET' || outcome !== 'finished') return [];
-    // `?width=200` asks for another file.
-    if (request.query.length > 0) return [];
-    if (sentHeader(request, 'content-encoding') !== null || OF_TEXT.test(mediaTypeOf(response.contentType)))
-      return [];
-    const sizes = database.queries.flatMap((query, index) =>
-      foundRows(query).flatMap((row) =>
-        Object.entries(row)
-          .filter(
-            ([column]) =>
-              OF_SIZE.test(column) ||
-              (/^size$/i.test(column) && Object.keys(row).some((name) => OF_FILE.test(name))),
-          )
-          .map(([column, value]) => ({ query, index, column, bytes: Number(value) })),
-      ),
-    );
-    const [stored] = sizes;
-    if (stored === undefined || sizes.length > 1 || !Number.isInteger(stored.bytes)) return [];
-    if (stored.bytes === response.bytes) return [];
-    const sentence = `The file that was sent has ${count(response.bytes, 'byte')}, but ${excerpt(stored.column, 40)} of ${labelOf(database, stored.query)} is ${count(stored.bytes)}: it is another file, or it changed since it was stored`;
-    return [{ ...draftAt(stored, sentence, 'warn'), broke: 'response' }];
   },
 };
 
@@ -403,7 +366,6 @@ export const responseRules: readonly Rule[] = [
   answeredTwice,
   nextAfterResponse,
   wrongLength,
-  anotherSize,
   jsonTwice,
   wrongType,
   unescapedInput,

@@ -10,7 +10,7 @@ function found(name: string, query: AskedQuery): string[] {
   );
 }
 
-describe('findings from sums and maxima', () => {
+describe('findings from sums and counts', () => {
   it('a sum of rows that a join repeats', () => {
     const of = (columns: string, from = '', groups = 'c.id') =>
       found('joined-rows-summed', {
@@ -47,67 +47,6 @@ describe('findings from sums and maxima', () => {
       'join payments p on p.id = i.payment_id',
     ])
       expect(of(both, from), from).to.deep.equal([]);
-  });
-
-  it('columns of any row beside a maximum', () => {
-    const of = (columns: string, groups = 'region', system = 'mysql') =>
-      found('column-not-grouped', {
-        sql: `SELECT ${columns} FROM wines GROUP BY ${groups} ORDER BY region`,
-        system,
-      });
-    const columns = 'region, id, name, MAX(rating) AS rating';
-    expect(of(columns)).to.deep.equal([
-      'select … from wines groups by region, but id and name are neither in GROUP BY nor aggregated: they come from any row of the group, not from the one with MAX(rating)',
-    ]);
-    expect(of(`${columns}, MIN(rating)`, '1', 'sqlite')).to.have.length(1);
-    expect(of(columns, 'region', 'sqlite'), 'SQLite takes the row of the maximum').to.deep.equal([]);
-    expect(of(columns, 'region', 'postgresql')).to.deep.equal([]);
-    for (const others of [
-      'region, MAX(rating)',
-      'region, region_name, MAX(rating)',
-      'region, COUNT(*), name',
-    ])
-      expect(of(others), others).to.deep.equal([]);
-    for (const groups of ['id', 'wine_id', 'region, id, name', 'sku'])
-      expect(of(columns, groups), groups).to.deep.equal([]);
-  });
-
-  it('a running total that rows of one day share', () => {
-    const rows = (...totals: number[]) =>
-      totals.map((balance, at) => ({ cents: 100 + at, balance: { as: true, name: 'sum', value: balance } }));
-    const of = (window: string, totals = [100, 303, 303]) =>
-      found('running-total-ties', {
-        sql: `SELECT cents, (sum(cents) OVER (${window}))::int AS balance FROM postings ORDER BY booked_on, id`,
-        found: rows(...totals),
-      });
-    expect(of('ORDER BY booked_on')).to.deep.equal([
-      'select … from postings has sum(cents) over (order by booked_on): rows of the same booked_on all get the total after the last of them, as 2 rows with 303; write over (order by booked_on, id)',
-    ]);
-    expect(of('ORDER BY booked_on', [100, 201, 303]), 'no ties').to.deep.equal([]);
-    for (const window of [
-      'ORDER BY booked_on, id',
-      'ORDER BY booked_on ROWS UNBOUNDED PRECEDING',
-      'PARTITION BY day ORDER BY booked_on',
-    ])
-      expect(of(window), window).to.deep.equal([]);
-  });
-
-  it('rows of one part of a UNION that are equal', () => {
-    const of = (first: string, second: string, union = 'union') =>
-      found('rows-merged', {
-        sql: `select ${first} from "rides" where card = $1 ${union} select ${second} from "top_ups" where card = $2 order by "day"`,
-      });
-    const ride = `"day", 'ride' AS kind, "stop" as "place", "cents"`;
-    const topUp = `"day", 'top-up' AS kind, "machine" as "place", "cents"`;
-    expect(of(ride, topUp)).to.deep.equal([
-      'select … from rides returns rows that are equal in day, place and cents once: UNION removes the others, and its parts, which differ in kind, have no equal rows in common',
-    ]);
-    expect(of(ride, topUp, 'union all')).to.deep.equal([]);
-    expect(of(ride, topUp, 'union distinct'), 'on purpose').to.deep.equal([]);
-    expect(of(ride, ride), 'may be equal in both parts').to.deep.equal([]);
-    expect(of('"day", "cents"', '"day", "cents"')).to.deep.equal([]);
-    for (const key of ['"id"', '"rides"."created_at"', 'ticket_number as number'])
-      expect(of(`${key}, ${ride}`, `${key}, ${topUp}`), key).to.deep.equal([]);
   });
 
   it('a count whose only row the OFFSET of a page skips', () => {

@@ -105,30 +105,6 @@ describe('findings from bound values', () => {
     expect(of(ids, [10, 12, 14], 'id', [user])).to.deep.equal([]);
   });
 
-  it('a path without a slash at its end', () => {
-    const of = (
-      asked: string,
-      sent: string[],
-      sql = "delete from files where path like ? || '%'",
-      query = {},
-    ) =>
-      found('path-without-slash', {
-        request: keptRequest({ query, sent: { removed: sent } }),
-        database: keptQueries({ sql, system: 'sqlite', rows: sent.length, bindings: { path: asked } }),
-      });
-    const both = ['/photos/2024/pier.jpg', '/photos/2024-wedding/cake.jpg'];
-    expect(of('/photos/2024', both)).to.deep.equal([
-      'delete from files changed 2 rows by a path that begins with /photos/2024, without a slash at its end: /photos/2024-wedding/cake.jpg begins so, too, and is not below it',
-    ]);
-    const read = 'select path from files where path like ?';
-    expect(of('/photos/2024%', both, read)[0]).to.contain('asks for a path');
-    expect(of('/photos/2024/', both)).to.deep.equal([]);
-    expect(of('/photos/2024/%', both, read)).to.deep.equal([]);
-    expect(of('/photos/2024', both.slice(0, 1))).to.deep.equal([]);
-    expect(of('/photos/20', ['/photos/2024/pier.jpg', '/photos/2025/alps.jpg'])).to.deep.equal([]);
-    expect(of('/photos/2024%', both, read, { q: '/photos/2024' })).to.deep.equal([]);
-  });
-
   it('a cent that was cut off', () => {
     const of = (amount: number | string, cents: number) =>
       found('cent-lost', {
