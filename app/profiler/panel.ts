@@ -161,6 +161,8 @@ export interface BesideProfile {
   work: readonly { name: string; title: string; rows: () => readonly Row[] }[];
   /** Profiles that this request started: jobs, events, commands, calls to this application. */
   started: readonly StartedProfile[];
+  /** Recorded requests that this one made, by the id of their row in the panel of outgoing calls. */
+  called: ReadonlyMap<string, Profile>;
   /** Full records of its route and of others; null: there are none. */
   around: RouteAround | null;
   /** Earlier requests to its route; null if there are too few. */

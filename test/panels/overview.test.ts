@@ -83,6 +83,7 @@ describe('the overview panel', () => {
       checked: [],
       work: [],
       started: [],
+      called: new Map(),
       around: null,
       usual: {
         percentiles: { count, p50Ms: 212, p95Ms: 388, queries: [21, 21], blockedMs: [0, 3], responseBytes: [18_402, 20_000] }, // prettier-ignore

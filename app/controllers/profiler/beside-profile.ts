@@ -15,6 +15,7 @@ import { excerptText } from '../../view-helpers/source.ts';
 import type { PageServices } from './page-services.ts';
 import { OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { readStarted } from './started.ts';
+import { readCalled, readTraceAround } from './trace-around.ts';
 import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 
 const FEWEST_TIMES = 5;
@@ -201,10 +202,15 @@ export async function readBeside(
     return { percentiles, recent };
   }
 
+  async function readCalls(): Promise<Pick<BesideProfile, 'called' | 'started'>> {
+    const called = await readCalled(services, profile, await readTraceAround(services, profile));
+    return { called, started: await readStarted(services, profile, called) };
+  }
+
   const isSummary = profile.summary !== null;
-  const [usual, started, around, overlapping, before] = await Promise.all([
+  const [usual, calls, around, overlapping, before] = await Promise.all([
     readUsual(),
-    isSummary ? [] : readStarted({ profiles }, profile),
+    isSummary ? { called: new Map<string, Profile>(), started: [] } : readCalls(),
     isSummary ? null : profiles.aroundRoute(profile),
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
     mayNameOthers(profile) ? profiles.before(profile) : [],
@@ -216,7 +222,7 @@ export async function readBeside(
     work: panels
       .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)
       .map(({ name, title }) => ({ name, title, rows: () => rowsOf(name) })),
-    started,
+    ...calls,
     around,
     usual,
     overlapping,

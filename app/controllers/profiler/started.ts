@@ -13,7 +13,6 @@ import type { StartedProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 import type { PageServices } from './page-services.ts';
-import { readCalled, readTraceAround } from './trace-around.ts';
 
 type JobRun = Facts['jobRun'];
 
@@ -64,14 +63,11 @@ function ranText(
 
 /** Work that it started, and calls to applications of this storage that failed: the others are among what it asked. */
 export async function readStarted(
-  services: Pick<PageServices, 'profiles'>,
+  { profiles }: Pick<PageServices, 'profiles'>,
   profile: Profile,
+  called: ReadonlyMap<string, Profile>,
 ): Promise<StartedProfile[]> {
-  const { profiles } = services;
-  const [children, called] = await Promise.all([
-    profiles.children(profile.token),
-    readTraceAround(services, profile).then((around) => readCalled(services, profile, around)),
-  ]);
+  const children = await profiles.children(profile.token);
   const failedCalls = [...called.values()].filter(({ status }) => (status ?? 0) >= 400);
   const rows = children
     .filter(({ kind }) => isWork(kind))

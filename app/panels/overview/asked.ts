@@ -27,6 +27,7 @@ import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { isRead } from '../shared/statements.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 import { writtenBy } from './written-by.ts';
 
 const MOST = 40;
@@ -206,7 +207,12 @@ function headersOf(headers: readonly { name: string; value: string }[]): Field[]
   return texts.length === 0 ? [] : [{ label: 'Headers', value: texts.join(' · ').toWellFormed() }];
 }
 
-function callStep(row: Row, index: number, profile: Profile): Step {
+function profileField({ method, url, token }: Profile): Field {
+  return { label: 'Its profile', value: `${method} ${pathOf(url)} (${token})`, token };
+}
+
+function callStep(row: Row, index: number, { profile, called }: Omit<StepOf, 'written'>): Step {
+  const answeredBy = called?.get(row.id ?? '');
   const {
     requestBody,
     responseBody,
@@ -233,7 +239,7 @@ function callStep(row: Row, index: number, profile: Profile): Step {
     text: textOf(tokens),
     line: () => tokens,
     note: row.note ?? null,
-    fields: headersOf(requestHeaders),
+    fields: [...headersOf(requestHeaders), ...(answeredBy === undefined ? [] : [profileField(answeredBy)])],
   };
 }
 
@@ -299,19 +305,17 @@ interface StepOf {
   panel: { name: string; title: string };
   profile: Profile;
   compared: readonly ComparedValue[];
+  called: BesideProfile['called'] | undefined;
   written: ReadonlyMap<string, Field>;
 }
 
-function madeStep(
-  row: Row,
-  index: number,
-  { panel, profile, compared }: Omit<StepOf, 'written'>,
-): Step | null {
+function madeStep(row: Row, index: number, of: Omit<StepOf, 'written'>): Step | null {
+  const { panel, profile, compared } = of;
   switch (panel.name) {
     case 'database':
       return queryStep(row, index, profile, compared);
     case 'http_client':
-      return callStep(row, index, profile);
+      return callStep(row, index, of);
     case 'cache':
       return cacheStep(row, index, profile);
     case 'views':
@@ -332,7 +336,8 @@ function waitedMs(index: number, name: string, profile: Profile): number {
 /** Work of which several may run at once, and that somebody waits for. */
 const AWAITED = new Set(['database', 'http_client', 'jobs']);
 
-function stepOf(row: Row, index: number, { panel, profile, compared, written }: StepOf): Step | null {
+function stepOf(row: Row, index: number, { written, ...of }: StepOf): Step | null {
+  const { panel, profile } = of;
   const startMs = fieldOf(row, 'Start')?.value;
   if (typeof startMs !== 'number') return null;
   // What a library asks to do its work, such as a queue of Redis, says less than that it was asked. A call leaves the process.
@@ -340,7 +345,7 @@ function stepOf(row: Row, index: number, { panel, profile, compared, written }: 
     panel.name === 'http_client' || (panel.name === 'database' && !IN_STORE.test(row.place ?? ''));
   if (isInLibrary(row.place) && !isShown) return null;
   const error = fieldOf(row, 'Error')?.value;
-  const made = madeStep(row, index, { panel, profile, compared });
+  const made = madeStep(row, index, of);
   if (made === null) return null;
   const took = row.number === null || row.number === undefined ? 'not finished' : durationText(row.number);
   // Of a cache in the process.
@@ -415,7 +420,7 @@ export function* askedSteps(
     for (const row of panel.rows()) {
       if (row.id !== undefined) summaries.set(`${panel.name} ${row.id}`, row);
       const index = Number(/^[a-z](\d+)$/.exec(row.id ?? '')?.[1] ?? NaN) - 1;
-      const step = stepOf(row, index, { panel, profile, compared, written });
+      const step = stepOf(row, index, { panel, profile, compared, called: beside?.called, written });
       if (step !== null) steps.push(step);
       yield;
     }

@@ -90,6 +90,9 @@ describe('a request that another one made', () => {
     const $ = load(await read(`/_profiler/${caller}?panel=http_client`));
     expect($(`#c1 a[href="/_profiler/${called}"]`).length).to.equal(1);
     expect($('.subject .facts').text()).to.not.contain('Called by');
+    const step = load(await read(`/_profiler/${caller}`))('#a1 .was:contains("its profile")');
+    expect(step.text().trim()).to.equal(`its profile GET /api/prices (${called})`);
+    expect(step.find('a').attr('href')).to.equal(`/_profiler/${called}?panel=overview`);
   });
 
   it('stands there without a trace, too, by the token of its response, if it is such a request', async () => {
