@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { execFileSync } from 'node:child_process';
 import { runInNewContext, runInThisContext } from 'node:vm';
-import { createCallerFinder, sourcePosition } from '../../app/observe/stacks/caller.ts';
+import { createCallerFinder, sourcePosition, takeSites } from '../../app/observe/stacks/caller.ts';
+import { withBuild } from '../support/build.ts';
 
 /** A function as if a library had it: it calls what it is given. */
 function libraryCode(file: string): <T>(call: () => T) => T {
@@ -105,6 +107,44 @@ describe('the caller in own code', () => {
     asked();
     expect(Error.prepareStackTrace).to.equal(prepareStackTrace);
     expect(Error.stackTraceLimit).to.equal(stackTraceLimit);
+  });
+
+  it('is none if the application has replaced functions of Error by some that throw', () => {
+    const { captureStackTrace } = Error;
+    const prepare = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
+    const fail = (): never => {
+      throw new Error('of the application');
+    };
+    try {
+      Error.captureStackTrace = fail;
+      expect(takeSites()).to.deep.equal([]);
+      Error.captureStackTrace = captureStackTrace;
+      Object.defineProperty(Error, 'prepareStackTrace', { get: fail, set: fail, configurable: true });
+      expect(takeSites()).to.deep.equal([]);
+    } finally {
+      Error.captureStackTrace = captureStackTrace;
+      Reflect.deleteProperty(Error, 'prepareStackTrace');
+      if (prepare !== undefined) Object.defineProperty(Error, 'prepareStackTrace', prepare);
+    }
+    expect(asked()).to.match(HERE);
+  });
+});
+
+describe('an application that has replaced functions of Error by some that throw', () => {
+  withBuild();
+
+  it('is recorded all the same', () => {
+    const host = `
+      const express = require('express');
+      const fail = () => { throw new Error('of the application'); };
+      Object.assign(Error, { prepareStackTrace: fail, captureStackTrace: fail });
+      const { hindsight } = require('./dist/cjs/index.js');
+      const profiler = hindsight(express(), { dir: '', warn() {} });
+      console.log(profiler.isOn);
+      profiler.close();`;
+    const env = { PATH: process.env.PATH, NODE_ENV: 'test' };
+    const said = execFileSync(process.execPath, ['--input-type=commonjs', '-e', host], { env });
+    expect(String(said)).to.equal('true\n');
   });
 });
 

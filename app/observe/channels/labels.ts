@@ -145,7 +145,7 @@ interface PrismaRequest {
   model?: unknown;
   action?: unknown;
   args?: unknown;
-  callsite?: { _error?: { stack?: unknown } };
+  callsite?: { _error?: unknown };
 }
 
 /** A model's call is sent when it is awaited, and from a batch: only the stack that Prisma has taken knows its line. */
@@ -154,7 +154,8 @@ function prismaCall({ model, action, args, callsite }: PrismaRequest): OrmCall {
     label: typeof model === 'string' ? `${model}.${String(action)}` : null,
     ...(isObject(args) ? droppedIn(field(args, 'where')) : {}),
     stack() {
-      const stack = callsite?._error?.stack;
+      const error = callsite?._error;
+      const stack = isObject(error) ? field(error, 'stack') : '';
       return typeof stack === 'string' ? stack : '';
     },
   };

@@ -1,5 +1,5 @@
 /** Waits for a connection of a pool: how long, who held the connections, and whether the request never got one. */
-import { isRealError } from '../../profiler/record/safe-read.ts';
+import { field, isRealError } from '../../profiler/record/safe-read.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { Origin, QueryRecorder, QueryStart, Waiting } from './queries.ts';
 
@@ -12,7 +12,8 @@ export function noteStillWaiting(context: Context, queries: Pick<QueryRecorder, 
 }
 
 function stackOf(error: unknown): string {
-  return isRealError(error) && typeof error.stack === 'string' ? error.stack : '';
+  const stack = isRealError(error) ? field(error, 'stack') : '';
+  return typeof stack === 'string' ? stack : '';
 }
 
 export function createPoolWaits({

@@ -88,24 +88,30 @@ function asSites(_error: unknown, sites: unknown): unknown {
   return sites;
 }
 
-/** Takes the call sites of now; the function reads them, the nearest first. Settings of `Error` that a host has frozen stay as they are. */
+/** Takes the call sites of now; the function reads them, the nearest first. None if a host's `Error` throws; settings that it has frozen stay as they are. */
 function takeStack(frames: number): () => readonly Site[] {
   const { stackTraceLimit } = Error;
   const taken: { stack?: unknown } = {};
   try {
     Reflect.set(Error, 'stackTraceLimit', frames);
     Error.captureStackTrace(taken);
+  } catch {
+    // Replaced by the application.
   } finally {
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
   return () => {
-    const { prepareStackTrace } = Error;
     try {
-      Reflect.set(Error, 'prepareStackTrace', asSites);
-      const { stack } = taken;
-      return Array.isArray(stack) ? (stack as Site[]) : [];
-    } finally {
-      Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
+      const { prepareStackTrace } = Error;
+      try {
+        Reflect.set(Error, 'prepareStackTrace', asSites);
+        const { stack } = taken;
+        return Array.isArray(stack) ? (stack as Site[]) : [];
+      } finally {
+        Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
+      }
+    } catch {
+      return [];
     }
   };
 }

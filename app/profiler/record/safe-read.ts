@@ -42,17 +42,16 @@ export function isRealError(value: unknown): value is Error {
 
 const READ_BY_EXPRESS = new Set(['name', 'message', 'stack', 'status', 'statusCode', 'headers', 'expose']);
 
-function stackGiven(): object {
-  const target = {};
-  Error.captureStackTrace(target);
-  return target;
+/** Of V8: `stack` is an accessor from Node.js 22 on. Before, this reads the stack, and code of the application may format it. */
+function stackGetter(): (() => unknown) | undefined {
+  try {
+    return Object.getOwnPropertyDescriptor(new Error(), 'stack')?.get;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Of Node.js and V8: `stack` is an accessor from Node.js 22 on, also on an object that `Error.captureStackTrace` was given. */
-const OWN_GETTERS = [
-  Object.getOwnPropertyDescriptor(DOMException.prototype, 'code')?.get,
-  Object.getOwnPropertyDescriptor(stackGiven(), 'stack')?.get,
-];
+const OWN_GETTERS = [Object.getOwnPropertyDescriptor(DOMException.prototype, 'code')?.get, stackGetter()];
 
 export function field(value: object, name: string): unknown {
   try {
