@@ -130,6 +130,9 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     root,
     files,
     maps,
+    onSampled(of, sampled) {
+      void profiles.amend(of, 'sampled', sampled).catch(() => false);
+    },
   });
   const values = createValueReader({
     tracker,

@@ -3,6 +3,7 @@ import { totalMs } from '../panels/shared/rows.ts';
 import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/read/cpu-tree.ts';
+import type { SampledElsewhere } from '../profiler/record/cpu-samples.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -90,12 +91,14 @@ function isWaiting({ cpuMs, durationMs }: Block): boolean {
   return cpuMs !== undefined && cpuMs < durationMs * COMPUTING;
 }
 
+function sampledText({ what, profile }: SampledElsewhere): string {
+  return `likely in ${what.slice(0, 160)}, as in the sampled request ${profile}`;
+}
+
 /** The function that the samples of the block met. */
 function sampledIn({ cpu }: Given, { startMs, durationMs }: Block): Cause | null {
-  if (cpu !== undefined && 'earlier' in cpu) {
-    const { what, place, profile } = cpu.earlier;
-    return { text: `likely in ${what.slice(0, 160)}, as in the sampled request ${profile}`, place };
-  }
+  if (cpu !== undefined && 'earlier' in cpu)
+    return { text: sampledText(cpu.earlier), place: cpu.earlier.place };
   if (!isSampled(cpu)) return null;
   const root = callTree(cpu, [startMs, startMs + durationMs]);
   const holder = root.totalUs < durationMs * 1000 * COMPUTING ? null : busiestFunctionIn(root);
@@ -214,7 +217,7 @@ export const eventLoopBlocked: Rule<Given> = {
   name: 'event-loop-blocked',
   needs: ['runtime'],
   labels: ['loop blocked'],
-  why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
+  why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named once this request or another one to its address was sampled (panel CPU), else a handler or view that ran throughout.',
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
   compares: ({ runtime }) => totalMs(runtime.blocks) >= BLOCKED_MS,
   overlaps: ({ runtime }) => runtime.concurrent > 1 && totalMs(runtime.blocks) >= BLOCKED_MS,
@@ -246,6 +249,13 @@ export const eventLoopBlocked: Rule<Given> = {
         : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longestMs)}, ${cause.text}${cpu}`;
     const severity = costMs >= BAD_MS && !isReading(kept, head.durationMs) ? 'bad' : 'warn';
     return [{ severity, sentence, anchor: `h${at + 1}`, costMs, place: cause.place }];
+  },
+  amend(finding, _profile, { sampled }) {
+    if (sampled === undefined) return finding;
+    const by = sampled as SampledElsewhere;
+    const { path: _path, ...named } = finding;
+    const sentence = `${finding.sentence}; ${sampledText(by)}`;
+    return { ...named, sentence, ...(by.place === null ? {} : { place: by.place }) };
   },
 };
 

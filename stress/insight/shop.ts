@@ -48,13 +48,15 @@ export async function startShop(
   fault: Pick<Fault, 'change' | 'at'>,
   { database, partnerUrl, name }: { database: TestConnection; partnerUrl: string; name: string },
 ): Promise<RunningShop> {
-  const folder = join(resultsFolder, 'insight', name, 'shop');
-  rmSync(folder, { recursive: true, force: true });
+  const run = join(resultsFolder, 'insight', name);
+  const folder = join(run, 'shop');
+  // With the profiles of the shop before this one.
+  rmSync(run, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   cpSync(join(rootFolder, 'stress', 'insight', 'shop'), folder, { recursive: true });
   plant(folder, fault);
   const places = placesOf(folder, fault.at);
-  const { NODE_ENV: _name, PROFILER_CPU: _cpu, PROFILER_DIR: _folder, ...environment } = process.env;
+  const { NODE_ENV: _name, PROFILER_CPU: _cpu, ...environment } = process.env;
   const child = fork(join(folder, 'server.js'), {
     cwd: folder,
     execArgv: [],
@@ -66,6 +68,7 @@ export async function startShop(
       PGDATABASE: database.database,
       PGPASSWORD: database.password ?? '',
       PARTNER_URL: partnerUrl,
+      PROFILER_DIR: join(run, 'profiles'),
     },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import { Session } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
-import type { CpuSamples, KeptCpu } from '../../app/profiler/record/cpu-samples.ts';
+import type { CpuSamples, KeptCpu, SampledElsewhere } from '../../app/profiler/record/cpu-samples.ts';
 import { callTree, type CallNode } from '../../app/profiler/read/cpu-tree.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { cpuProfileFile } from '../../app/render/cpuprofile.ts';
@@ -233,16 +233,22 @@ describe('CPU profiles of requests', () => {
 
   it('are made by itself after a block, once, with the line that called Node, and named in later requests', async () => {
     await start({ cpu: 'auto' });
+    let blocked: Profile | undefined;
     let sampled: Profile | undefined;
     for (let tries = 0; tries < 10 && sampled === undefined; tries++) {
       const profile = await send('/hash');
       if ('nodes' in (cpuOf(profile) ?? {})) sampled = profile;
+      else blocked = profile;
     }
     const samples = samplesOf(sampled!);
     expect(samples.asked).to.equal('block');
     const call = find(callTree(samples), 'pbkdf2Sync');
     expect(call?.of).to.equal('node:crypto');
     expect(call?.calledAt).to.match(HERE);
+    await until(async () => {
+      const { amendments } = (await profiler.profiles.read(blocked!.token))!;
+      return (amendments.sampled as SampledElsewhere | undefined)?.profile === sampled?.token;
+    }, 'the name of the function at the request that blocked');
     let later: KeptCpu | null = null;
     for (let tries = 0; tries < 10 && later === null; tries++) later = cpuOf(await send('/hash'));
     expect(later).to.have.nested.property('earlier.what', 'pbkdf2Sync in hash');

@@ -5,7 +5,8 @@ import { cpuPanel } from '../../app/panels/cpu/index.ts';
 import type { Context } from '../../app/profiler/record/context.ts';
 import type { CpuSamples, KeptCpu, SampledFunction } from '../../app/profiler/record/cpu-samples.ts';
 import { callTree, busiestFunctionIn } from '../../app/profiler/read/cpu-tree.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
+import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
+import type { Finding } from '../../app/profiler/read/finding.ts';
 import { contextWith, dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 
@@ -162,5 +163,15 @@ describe('finding event-loop-blocked of a sampled request', () => {
     const earlier = { what: 'scoreOf', place: 'src/score.ts:3', profile: 'abcdef' };
     expect(find({ earlier })?.sentence).to.match(/likely in scoreOf, as in the sampled request abcdef$/);
     expect(find(samples({ runs: [-1, 200_000] }))).to.equal(undefined);
+  });
+
+  it('names that of a later request, once one was sampled', () => {
+    const finding = { ...find(samples())!, path: ['src/api.ts:8'] } as Finding;
+    const sampled = { what: 'scoreOf', place: 'src/score.ts:3', profile: 'abcdef' };
+    const amended = eventLoopBlocked.amend!(finding, {} as Profile, { sampled });
+    expect(amended.sentence).to.match(/; likely in scoreOf, as in the sampled request abcdef$/);
+    expect(amended.place).to.equal('src/score.ts:3');
+    expect(amended.path).to.equal(undefined);
+    expect(eventLoopBlocked.amend!(finding, {} as Profile, {})).to.equal(finding);
   });
 });

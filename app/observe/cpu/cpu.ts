@@ -6,11 +6,11 @@
 import type { Profiler, Session } from 'node:inspector';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type {
-  BusiestFunction,
   CpuReason,
   CpuSampler,
   CpuSamples,
   KeptCpu,
+  SampledElsewhere,
 } from '../../profiler/record/cpu-samples.ts';
 import { callTree, busiestFunctionIn } from '../../profiler/read/cpu-tree.ts';
 import { pathOf } from '../../profiler/request-target.ts';
@@ -33,6 +33,8 @@ export interface CpuSamplerOptions extends FunctionOptions {
   /** Coverage of the process is measured by V8, too; default: it is not. */
   measuresCoverage?: boolean;
   limitMs?: number;
+  /** Called once a request of an address is sampled, with the token of the one that had blocked the event loop there. */
+  onSampled?(of: string, sampled: SampledElsewhere): void;
 }
 
 const CPU_HEADER = 'x-debug-profile';
@@ -91,8 +93,8 @@ function keyOf(method: string, url: string): string {
 export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
   const { tracker, mode, limitMs = LIMIT_MS } = options;
   const armed = new Map<string, { until: number; asked: CpuReason }>();
-  /** Addresses that were sampled, or are going to be, and which function ran there. */
-  const known = new Map<string, (BusiestFunction & { profile: string }) | null>();
+  /** Addresses that were sampled, and which function ran there, or that are going to be: the token of the request that blocked there. */
+  const known = new Map<string, SampledElsewhere | string>();
   const slot = createSlot<Running>('cpu');
   let running: Running | null = null;
 
@@ -151,8 +153,12 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
     const request = context.first('request');
     const holder = samples.ownMs < BLOCKED_MS ? null : busiestFunctionIn(callTree(samples));
     if (holder === null) return;
-    known.set(keyOf(request?.method ?? '', request?.url ?? ''), { ...holder, profile: context.token });
+    const key = keyOf(request?.method ?? '', request?.url ?? '');
+    const blocked = known.get(key);
+    const sampled = { ...holder, profile: context.token };
+    known.set(key, sampled);
     dropOldest(known, MOST_KNOWN);
+    if (typeof blocked === 'string') options.onSampled?.(blocked, sampled);
   }
 
   function stop(context: Context, isOverLimit: boolean): void {
@@ -182,7 +188,8 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
     const request = context.first('request');
     const key = keyOf(request?.method ?? '', request?.url ?? '');
     const earlier = known.get(key);
-    if (earlier === null || (earlier === undefined && (mode !== 'auto' || known.size >= MOST_KNOWN))) return;
+    if (typeof earlier === 'string') return;
+    if (earlier === undefined && (mode !== 'auto' || known.size >= MOST_KNOWN)) return;
     const reading = context.first('runtime')?.read();
     if (reading === undefined) return;
     const { blocks, concurrent } = reading;
@@ -194,7 +201,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
       context.add('cpu', { earlier }, FUNCTION_BYTES);
       return;
     }
-    known.set(key, null);
+    known.set(key, context.token);
     armKey(key, 'block');
   }
 

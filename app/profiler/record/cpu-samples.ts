@@ -51,11 +51,16 @@ export interface BusiestFunction {
   place: string | null;
 }
 
+/** Another request to the same address was sampled: its token, and the function that ran longest there. */
+export interface SampledElsewhere extends BusiestFunction {
+  profile: string;
+}
+
 /**
  * What a profile has of it. `skipped`: it was asked for and could not be made. `earlier`: this request was not sampled, but one to the same
  * address was, by this token.
  */
-export type KeptCpu = CpuSamples | { skipped: string } | { earlier: BusiestFunction & { profile: string } };
+export type KeptCpu = CpuSamples | { skipped: string } | { earlier: SampledElsewhere };
 
 /** The query does not count. */
 export interface CpuAddress {

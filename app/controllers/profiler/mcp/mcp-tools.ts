@@ -158,8 +158,9 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return isCpuUnknown(shown) ? `${text}\n${HOW_TO_GET_CPU}\n` : text;
   }
 
-  function isCpuUnknown({ profile }: ShownProfile): boolean {
-    if (replay === 'off' || cpuFormOf(profile, cpu) === null) return false;
+  function isCpuUnknown({ profile, amendments }: ShownProfile): boolean {
+    if (replay === 'off' || cpuFormOf(profile, cpu) === null || amendments.sampled !== undefined)
+      return false;
     return !hasContent(profile, 'cpu') && (dataOf(profile, 'runtime')?.totals.blockedMs ?? 0) >= BLOCKED_MS;
   }
 
