@@ -217,7 +217,7 @@ export const eventLoopBlocked: Rule<Given> = {
   name: 'event-loop-blocked',
   needs: ['runtime'],
   labels: ['loop blocked'],
-  why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named once this request or another one to its address was sampled (panel CPU), else a handler or view that ran throughout.',
+  why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if a request to this address was sampled (panel CPU), else a handler or view that ran throughout.',
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
   compares: ({ runtime }) => totalMs(runtime.blocks) >= BLOCKED_MS,
   overlaps: ({ runtime }) => runtime.concurrent > 1 && totalMs(runtime.blocks) >= BLOCKED_MS,
