@@ -21,7 +21,7 @@ import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
 const FEWEST_TIMES = 5;
 const RECENT = 100;
 const MOST_EXPLAINED = 4;
-/** Around the place of a finding, and around the line that called it. */
+/** Around the place of a finding, and around the lines that led there. */
 const LINES = { before: 3, after: 2 };
 const CALLER_LINES = { before: 1, after: 1 };
 
@@ -54,16 +54,24 @@ function sourceOf(
 /** A function that calls any handler, such as `wrap(fn)`, says nothing of this one. */
 export const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
 
-/** Of the line that called it, where the reason often is; none if it is in the lines around the place itself. */
+function isIn({ label, block: { text } }: ExplainedFinding['evidence'][number], place: string): boolean {
+  const [file, line = ''] = place.split(/:(?=\d+$)/);
+  return label.startsWith(`${file}:`) && new RegExp(`^>? *${line} \\|`, 'm').test(text);
+}
+
+/** The first line that led there and the one that called it, where the reason often is; none that is shown already. */
 function sourceAbove(
-  { place = '', path: [caller = ''] = [] }: Placed,
+  path: readonly string[],
   from: SourceFrom,
+  own: ExplainedFinding['evidence'],
 ): ExplainedFinding['evidence'] {
-  const [[file, line], [callerFile, callerLine]] = [place.split(/:(?=\d+$)/), caller.split(/:(?=\d+$)/)];
-  const below = Number(callerLine) - Number(line);
-  const isIn = file === callerFile && below >= -LINES.before && below <= LINES.after;
-  const above = isIn ? [] : sourceOf(caller, from, CALLER_LINES);
-  return above.filter(({ block }) => !WRAPPER.test(block.text));
+  const above = path
+    .flatMap((place) => sourceOf(place, from, CALLER_LINES))
+    .filter(({ block }) => !WRAPPER.test(block.text));
+  const shown = [...own];
+  for (const one of new Set([...above.slice(0, 1), ...above.slice(-1)]))
+    if (!shown.some((other) => isIn(other, one.label))) shown.unshift(one);
+  return shown;
 }
 
 /** Definitions in the files of the lines that led there are at those lines. */
@@ -79,7 +87,7 @@ export function sourcesOf(
   recorded: ExplainedFinding['evidence'] = [],
 ): Pick<ExplainedFinding, 'evidence' | 'uses'> {
   const own = recorded.length > 0 ? recorded : sourceOf(placed.place ?? '', from);
-  return { evidence: [...sourceAbove(placed, from), ...own], uses: usesOf(placed, from) };
+  return { evidence: sourceAbove(placed.path ?? [], from, own), uses: usesOf(placed, from) };
 }
 
 function explain(
@@ -117,6 +125,20 @@ function mayNameOthers(profile: Profile): boolean {
     profile.summary === null &&
     (hasRead || hasSession || profile.kind === 'job' || (profile.status ?? 0) >= 400)
   );
+}
+
+/** A finding at a handler has no path: the first step of that file leads to the function that it called. */
+function firstCalled(
+  { place }: Finding,
+  work: readonly Panel[],
+  rowsOf: (name: string) => readonly Row[],
+): string | undefined {
+  const file = place?.replace(/:\d+$/, ':');
+  if (file === undefined) return undefined;
+  for (const { name } of work)
+    for (const row of rowsOf(name))
+      if (row.path?.at(-1)?.startsWith(file) === true) return row.path.at(-2) ?? row.place ?? undefined;
+  return undefined;
 }
 
 /** Requests whose failures are shown. */
@@ -187,11 +209,21 @@ export async function readBeside(
     return rows;
   }
 
+  const work = panels.filter(
+    (panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null,
+  );
+
   function seen(finding: Finding): Pick<ExplainedFinding, 'evidence' | 'uses'> {
     const recorded = rowsOf(finding.panel).flatMap(({ label, block }) =>
       label !== undefined && label === finding.place && block?.language === 'ts' ? [{ label, block }] : [],
     );
-    return sourcesOf(finding, { ...services, startedAt: profile.startedAt }, recorded.slice(0, 1));
+    const from = { ...services, startedAt: profile.startedAt };
+    const { evidence, uses } = sourcesOf(finding, from, recorded.slice(0, 1));
+    const called = finding.path === undefined ? firstCalled(finding, work, rowsOf) : undefined;
+    return {
+      evidence: called === undefined ? evidence : sourceAbove([called], from, evidence).toReversed(),
+      uses,
+    };
   }
 
   async function readUsual(): Promise<BesideProfile['usual']> {
@@ -219,9 +251,7 @@ export async function readBeside(
   const beside: BesideProfile = {
     findings: explain([...findings.shown, ...findings.folded], rules, seen),
     checked: checkedBy(rules, profile),
-    work: panels
-      .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)
-      .map(({ name, title }) => ({ name, title, rows: () => rowsOf(name) })),
+    work: work.map(({ name, title }) => ({ name, title, rows: () => rowsOf(name) })),
     ...calls,
     around,
     usual,

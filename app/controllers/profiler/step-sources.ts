@@ -59,7 +59,7 @@ export function stepSources(
 ): StepSource[] {
   const places = steps
     .filter(({ label = '' }) => !NO_WORK.test(label))
-    .flatMap(({ place, path = [] }) => [...path.slice(0, 1), ...(place ? [place] : [])]);
+    .flatMap(({ place, path = [] }) => [...path.slice(0, 1), ...(place ? [place] : []), ...path.slice(-1)]);
   const shown: Source[] = [];
   let room = LONGEST;
   return [...new Set(places)].flatMap((place): StepSource[] => {

@@ -28,6 +28,17 @@ describe('the lines that led to work', () => {
             { name: 'add', place: 'src/baskets.ts:2' },
           ]
         : [],
+    rules: [
+      {
+        name: 'at-the-handler',
+        needs: ['request'],
+        labels: ['at the handler'],
+        why: '',
+        fix: '',
+        find: (_kept, { url }) =>
+          url === '/odd' ? [{ severity: 'warn', sentence: 'Odd', place: 'src/routes/basket.ts:2' }] : [],
+      },
+    ],
   });
   const server = usePages(fixture);
 
@@ -47,11 +58,13 @@ describe('the lines that led to work', () => {
     return (await fetch(`${server.address}/_profiler/${await profileToken()}${end}`)).text();
   }
 
-  it('are in the short Markdown, with the code of the nearest one and what the line uses', async () => {
+  it('are in the short Markdown, with the code of the first and the nearest one and what the line uses', async () => {
     const text = await textOf('.md?length=short');
     const chain = 'src/routes/basket.ts:3 → src/baskets.ts:3 → src/prices.ts:2';
     expect(text).to.contain(`, at \`${chain}\`.`);
-    expect(text).to.match(/> +3 \| {3}const price = await[^]*```[^]*> +2 \| {3}return client/);
+    expect(text).to.match(
+      /> +3 \| const basket = await[^]*```[^]*> +3 \| {3}const price = await[^]*```[^]*> +2 \| {3}return client/,
+    );
     expect(text).to.contain('\nUsed there: `client` (`src/http.ts:4`).');
     const lines = Array.from(text.matchAll(/\| `([^`|]*)` \|$/gm), ([, line]) => line);
     expect(lines).to.include.members([
@@ -85,6 +98,18 @@ describe('the lines that led to work', () => {
     const shown = Array.from(text.matchAll(/^`([^`]+)`:$/gm), ([, place]) => place);
     expect(shown).to.deep.equal(['src/baskets.ts:3', 'src/prices.ts:1', 'src/routes/basket.ts:3']);
     expect(text).to.match(/1 \| export async function quote\(sku\) \{\n +2 \| {3}return client/);
+  });
+
+  it('begin below a handler that a finding names, which has no such lines', async () => {
+    const { token } = await fixture.profileOf({
+      url: '/odd',
+      more: (context) => {
+        lasting(context, 9);
+        context.add('query', query({ caller: 'src/prices.ts:2', path: PATH, startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
+      },
+    });
+    const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
+    expect(text).to.match(/at the handler[^]*> +2 \| \n[^]*```[^]*> +3 \| {3}const price = await/);
   });
 
   it('are in the whole Markdown and, in full, in the JSON', async () => {
