@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { runInNewContext, runInThisContext } from 'node:vm';
-import { createCallerFinder, sourcePosition, takeSites } from '../../app/observe/stacks/caller.ts';
+import {
+  type Called,
+  createCallerFinder,
+  sourcePosition,
+  takeSites,
+} from '../../app/observe/stacks/caller.ts';
 import { withBuild } from '../support/build.ts';
 
 /** A function as if a library had it: it calls what it is given. */
@@ -65,6 +70,21 @@ describe('the caller in own code', () => {
       asked,
     );
     expect(many()).to.match(HERE);
+  });
+
+  it('has the lines that led there, however many frames of libraries come before it', () => {
+    const express = libraryCode('/app/node_modules/express/lib/response.js');
+    const behind = (frames: number) => {
+      const many = Array.from({ length: frames }).reduce<() => Called | null>(
+        (call) => express.bind(null, call) as () => Called | null,
+        find.called.bind(null, { skip: 'express' }),
+      );
+      const query = () => many();
+      return query();
+    };
+    const near = behind(1);
+    expect(near?.path).to.have.length.above(1);
+    for (let frames = 8; frames < 30; frames++) expect(behind(frames)?.path?.[0]).to.equal(near?.path?.[0]);
   });
 
   it('is a library only where no own code is, and never the one that is skipped', async () => {

@@ -418,8 +418,9 @@ export function createCallerFinder(
       }
       const path = pathFrom(sites, at + 1, place);
       const called = path === undefined ? { caller: place } : { caller: place, path };
+      // Of a stack that was cut right behind it, the lines that led there are missing.
       if (isHelper?.(place, () => path?.[0] ?? null) !== true)
-        return { own: called, library, helper, isWhole: true };
+        return { own: called, library, helper, isWhole: at + MOST_LINES < sites.length };
       helper ??= called;
     }
     return { own: null, library, helper, isWhole: false };
