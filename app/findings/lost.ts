@@ -378,19 +378,61 @@ function asksForOne({ read, query }: Read, ids: ReadonlySet<string | null>): boo
   return [...given, ...bound].some((text) => ids.has(text));
 }
 
+function isInWrites(database: Database, writes: readonly Read[], value: Value): boolean {
+  const word = new RegExp(String.raw`(?<![\w.])${String(value).replace(/\W/g, String.raw`\$&`)}(?![\w.])`);
+  return writes.some(
+    ({ query }) =>
+      word.test(sqlOf(database, query)) ||
+      leavesOf(query.bindings.map((binding) => parsedJson(binding.value))).some(
+        (leaf) => changeOf(value, leaf.value, true) !== 'value',
+      ),
+  );
+}
+
+/** An update of the row that was read, without fields that the response has as received: only the object in memory has them. */
+function unsavedFields(
+  request: KeptRequest,
+  { method, status }: ProfileHead,
+  database: Database,
+): FindingDraft[] {
+  const reads = readsOf(database);
+  const writes = reads.filter(isWrite);
+  const update = writes.find(({ read, query }) => read.verb === 'update' && query.rows !== 0);
+  if (update === undefined) return [];
+  const had = leavesOf(
+    reads
+      .filter(({ read, index }) => read.table === update.read.table && index !== update.index)
+      .flatMap(({ query }) => foundRows(query)),
+  );
+  const unsaved = repeatedFields(request).flatMap(({ name, value }) => {
+    const of = had.filter((leaf) => sameName(leaf.name) === sameName(name));
+    const [first] = of;
+    const isOther = of.every((leaf) => changeOf(value, leaf.value, true) === 'value');
+    return first === undefined || !isOther || NOT_KEPT.test(name) || isInWrites(database, writes, value)
+      ? []
+      : [{ name, had: first.value }];
+  });
+  const [first] = unsaved;
+  if (first === undefined) return [];
+  const names = listOf(unsaved.map(({ name }) => name));
+  const sentence = `${method} answered ${status ?? ''} with ${names} as received, but no statement wrote that: ${labelOf(database, update.query)} sets other columns, and the row that was read has ${excerpt(String(first.had), 40)} for ${excerpt(first.name, 40)}`;
+  return [draftAt(update, sentence, 'bad')];
+}
+
 const nothingWritten: Rule<Needs<'database' | 'request', 'cache' | 'http_client' | 'jobs' | 'routing'>> = {
   name: 'nothing-written',
   needs: ['database', 'request'],
   labels: ['nothing written'],
-  why: 'A PUT, PATCH or DELETE answered with a success, called no other service and added no job. It only read the row of its address; or its only write is an insert that added no row, and the response repeats the received values.',
+  why: 'A PUT, PATCH or DELETE answered with a success, called no other service and added no job. It only read the row of its address; or it wrote, but no statement has fields that the response repeats as received.',
   fix: 'Check that the change is saved: call `save()`, or await the UPDATE or DELETE. Sequelize sees no change inside of a JSON column (`changed("settings", true)`). `on conflict do nothing` changes no row: use `on conflict (…) do update set …`.',
-  find(kept, { method, status }) {
+  find(kept, head) {
     const { database, request, routing } = kept;
+    const { method, status } = head;
     if (!CHANGES.has(method) || !isSuccess(status)) return [];
     if (database.queries.some(({ error }) => error !== null)) return [];
     if (database.unkept !== undefined || mayChangeElsewhere(kept)) return [];
     const writes = database.queries.filter((query) => kindOf(database, query) === 'write');
-    if (writes.some(({ rows }) => rows !== 0)) return [];
+    if (writes.some(({ rows }) => rows !== 0)) return unsavedFields(request, head, database);
     if (writes.length > 0) {
       const ignored = ignoredInsert(request, database);
       if (ignored === null) return [];

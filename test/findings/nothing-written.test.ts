@@ -85,4 +85,31 @@ describe('finding nothing-written', () => {
     ]);
     expect(of([read('dark')], body, body, 'PATCH')).to.deep.equal([]);
   });
+
+  it('names received values that an update of the row left out, unless a statement has them', () => {
+    const read = (alerts: { weight: number }) => ({
+      sql: 'select id, alerts from hives where id = $1',
+      bindings: { id: 1 },
+      found: [{ id: 1, alerts }],
+    });
+    const update = (sets: string, bindings = {}) => ({
+      sql: `UPDATE hives SET ${sets} WHERE id = $9`,
+      bindings: { ...bindings, id: 1 },
+      rows: 1,
+    });
+    const body = { weight: 3 };
+    const sent = { id: 1, alerts: { weight: 3 } };
+    const unsaved = update("set_by='Iris'");
+    expect(of([read({ weight: 5 }), unsaved], body, sent)).to.deep.equal([
+      'PUT answered 200 with weight as received, but no statement wrote that: update hives sets other columns, and the row that was read has 5 for weight',
+    ]);
+    for (const [why, asked] of Object.entries({
+      'the row had it': [read({ weight: 3 }), unsaved],
+      'it is in the text': [read({ weight: 5 }), update(`alerts='{"weight":3}'`)],
+      'it is bound in an object': [read({ weight: 5 }), update('alerts=$1', { alerts: '{"weight":3}' })],
+      'it was read again': [read({ weight: 5 }), unsaved, read({ weight: 3 })],
+      'another table was read': [{ ...read({ weight: 5 }), sql: 'select * from apiaries' }, unsaved],
+    }))
+      expect(of(asked, body, sent), why).to.deep.equal([]);
+  });
 });
