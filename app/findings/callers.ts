@@ -24,7 +24,7 @@ import {
 import { asksForKey, textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt, singular } from './shared/wording.ts';
-import { isSuccess } from './shared/http.ts';
+import { isSuccess, nameOfLayer } from './shared/http.ts';
 
 function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;
@@ -244,21 +244,50 @@ function checkIgnored(
   });
 }
 
+/** A check that a middleware sent and did not wait for: it called next() first, and the response was sent without its answer, or against it. */
+function checkUnanswered(
+  { request, database, routing }: Needs<'request' | 'database', 'routing'>,
+  checks: readonly Read[],
+): FindingDraft[] {
+  const headersAtMs = request.response?.headersAtMs ?? Infinity;
+  return checks.flatMap((check): FindingDraft[] => {
+    const { query } = check;
+    if (!IS_CHECK.test(plainSql(database, query))) return [];
+    const askedMs = query.startMs - query.waitMs;
+    const layer = routing?.layers.findLast(
+      ({ kind, outcome, startMs, nextMs }) =>
+        kind !== 'router' &&
+        outcome === 'next' &&
+        startMs <= askedMs &&
+        askedMs <= startMs + (nextMs ?? 0) &&
+        startMs + (nextMs ?? 0) < endOf(query),
+    );
+    const isLate = endOf(query) > headersAtMs;
+    if (layer === undefined || !(isLate || query.rows === 0)) return [];
+    const found = query.rows === 0 ? '. It found no row' : '';
+    const sentence = `${nameOfLayer(layer)} called next() before ${labelOf(database, query)} was answered: that check could not stop the request${isLate ? ', whose response was sent meanwhile' : ''}${found}`;
+    return [draftAt(check, sentence, isLate ? 'bad' : 'warn')];
+  });
+}
+
 const checkNotAwaited: Rule<Needs<'request' | 'database', 'routing'>> = {
   name: 'check-not-awaited',
   needs: ['request', 'database'],
   labels: ['check not awaited'],
-  why: 'A statement read a role or permission for an id of the address. Before it was answered, a change of that thing was sent. Or the check found no row, and its middleware called `next()` as in an earlier request that found one.',
+  why: 'A statement read a role or permission for an id of the address. Before it was answered, a change of that thing was sent, or its middleware called `next()`. Or it found no row, and `next()` was called as if it had.',
   fix: 'Await the check before you write: `if (!(await canManage(id, user))) return res.sendStatus(403)`. A promise is an object, so `if (!canManage(…))` never refuses.',
   compares: ({ database }, { method }) =>
     method !== 'GET' &&
     database.queries.some((query) => query.rows === 0 && IS_CHECK.test(plainSql(database, query))),
   find({ request, database, routing }, { method, status }, { earlier }) {
-    if (method === 'GET' || status === null || status >= 400) return [];
+    if (status === null || status >= 400) return [];
     const reads = readsOf(database);
     const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
     const received = new Set(receivedFields({ body: request.body }).map(({ value }) => textOf(value)));
     const isOfId = ({ query }: Read): boolean => query.bindings.some(({ value }) => ids.has(textOf(value)));
+    const checks = reads.filter((one) => one.read.verb === 'select' && isOfId(one));
+    const unanswered = checkUnanswered({ request, database, routing }, checks);
+    if (unanswered.length > 0 || method === 'GET') return unanswered.slice(0, 1);
     const changes = reads.filter(
       (one) =>
         one.read.verb !== 'select' &&
@@ -266,7 +295,6 @@ const checkNotAwaited: Rule<Needs<'request' | 'database', 'routing'>> = {
         isOfId(one) &&
         one.query.bindings.some(({ value }) => textOf(value) !== null && received.has(textOf(value))),
     );
-    const checks = reads.filter((one) => one.read.verb === 'select' && isOfId(one));
     const ignored = checkIgnored({ database, routing }, checks, changes, earlier);
     if (ignored.length > 0 || status >= 300) return ignored.slice(0, 1);
     return checks.flatMap((check): FindingDraft[] => {

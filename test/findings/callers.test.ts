@@ -318,4 +318,44 @@ describe('findings from what the address names, and what may be done with it', (
     ];
     for (const [what, found] of near) expect(found, what).to.deep.equal([]);
   });
+
+  it('a check that a middleware did not wait for', () => {
+    const check = ({
+      rows = 0,
+      tookMs = 9,
+      nextMs = 1,
+      sql = 'select 1 from members where board_id = $1',
+    } = {}) => {
+      const asked = keptQueries({ sql, rows, bindings: { board_id: '1' }, caller: 'src/allow.ts:2' });
+      const queries = asked.queries.map((query) => ({
+        ...query,
+        startMs: 2,
+        waitMs: 1.5,
+        durationMs: tookMs,
+      }));
+      const { response, ...request } = keptRequest({ params: { id: '1' } });
+      return ruleOf('check-not-awaited')
+        .find(
+          {
+            request: { ...request, response: { ...response, headersAtMs: 8 } },
+            database: { ...asked, queries },
+            routing: {
+              layers: [{ name: 'allow', kind: 'middleware', startMs: 0, nextMs, outcome: 'next' }],
+            },
+          },
+          { method: 'GET', status: 200 } as never,
+          { earlier: [] } as never,
+        )
+        .map(({ severity, sentence }) => `${severity} ${sentence}`);
+    };
+    const said =
+      'allow called next() before select … from members was answered: that check could not stop the request';
+    expect(check()).to.deep.equal([`bad ${said}, whose response was sent meanwhile. It found no row`]);
+    expect(check({ rows: 1 })).to.deep.equal([`bad ${said}, whose response was sent meanwhile`]);
+    expect(check({ tookMs: 2 })).to.deep.equal([`warn ${said}. It found no row`]);
+    expect(check({ tookMs: 2, rows: 1 }), 'it let it pass').to.deep.equal([]);
+    expect(check({ tookMs: 2, nextMs: 5 }), 'awaited').to.deep.equal([]);
+    expect(check({ nextMs: 0.2 }), 'asked by what came later').to.deep.equal([]);
+    expect(check({ sql: 'select 1 from visits where board_id = $1' }), 'no right').to.deep.equal([]);
+  });
 });
