@@ -101,14 +101,17 @@ const jobIgnored: Rule<Needs<'jobs', 'request' | 'database' | 'cache'>> = {
   why: 'The job has an id that the application chose (`jobId`), and a job with that id was added to the queue before, or was done in this process. BullMQ adds none while one of that id is stored; without `removeOnComplete: true`, done jobs are.',
   fix: 'Remove done and failed jobs (`removeOnComplete: true`, `removeOnFail: true`), so that the id only drops a job while an equal one waits. Jobs that differ need different ids: add the version of the row to the id.',
   compares: ({ jobs: { items } }) => items.some(isKept),
-  find({ jobs: { items }, ...kept }, _head, { earlier }) {
+  find({ jobs: { items }, ...kept }, { method }, { earlier }) {
     return items.flatMap((job, index): FindingDraft[] => {
       if (!isKept(job)) return [];
       const former = formerOf(job, items.slice(0, index), earlier);
       const doneIn = job.ownId?.doneIn;
-      if (doneIn !== undefined && isNews(kept, job, former, earlier)) {
-        const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of one that is done (${doneIn}) and still stored: BullMQ ignored it, and no job runs for what this request had written`;
-        return [{ anchor: `j${index + 1}`, place: job.caller, broke: 'unseen', severity: 'bad', sentence }];
+      const isNew = doneIn !== undefined && isNews(kept, job, former, earlier);
+      if (doneIn !== undefined && (isNew || former === undefined)) {
+        const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of one that is done (${doneIn}) and still stored: BullMQ ignored it, and no job runs for ${isNew ? 'what this request had written' : 'this request'}`;
+        // What a PUT or PATCH changed may be in memory alone.
+        const severity = isNew ? 'bad' : method === 'PUT' || method === 'PATCH' ? 'warn' : 'info';
+        return [{ anchor: `j${index + 1}`, place: job.caller, broke: 'unseen', severity, sentence }];
       }
       if (former === undefined) return [];
       const who =

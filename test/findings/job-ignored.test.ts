@@ -87,7 +87,16 @@ describe('finding job-ignored, of one whose work is done', () => {
     query = write,
     command = 'GET',
     body = { cents: 5 },
-  }: { doneIn?: string; query?: AskedQuery; command?: string; body?: { cents: number } } = {}) => {
+    method = 'POST',
+    isFirst = false,
+  }: {
+    doneIn?: string;
+    query?: AskedQuery;
+    command?: string;
+    body?: { cents: number };
+    method?: string;
+    isFirst?: boolean;
+  } = {}) => {
     const rule = jobRules.find(({ name }) => name === 'job-ignored');
     const kept = (cents: { cents: number }, done = '') => ({
       request: keptRequest({ body: cents }),
@@ -105,7 +114,9 @@ describe('finding job-ignored, of one whose work is done', () => {
     const earlier = [
       { head: { token: 'b00001', method: 'POST', url: '/charges' }, kept: kept({ cents: 4 }) },
     ];
-    return rule?.find(kept(body, doneIn), {} as never, { earlier } as never) ?? [];
+    return (
+      rule?.find(kept(body, doneIn), { method } as never, { earlier: isFirst ? [] : earlier } as never) ?? []
+    );
   };
 
   it('is a failure if the request wrote something new for it', () => {
@@ -126,5 +137,16 @@ describe('finding job-ignored, of one whose work is done', () => {
     const read = { sql: 'select 1 from charges' };
     expect(severities({ query: read, command: 'HSET' }), 'written to Redis').to.deep.equal(['bad']);
     expect(severities({ doneIn: '' }), 'not done').to.deep.equal(['info']);
+  });
+
+  it('is named, too, if another route added that one, or it is not known who did', () => {
+    const query = { sql: 'select 1 from charges' };
+    const [put] = of({ isFirst: true, query, method: 'PUT' });
+    expect(put).to.include({
+      severity: 'warn',
+      sentence:
+        'The job totals/build has the id t-1 of one that is done (a341ba) and still stored: BullMQ ignored it, and no job runs for this request',
+    });
+    expect(of({ isFirst: true, query })[0]?.severity).to.equal('info');
   });
 });
