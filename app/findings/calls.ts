@@ -10,7 +10,7 @@ import { addTo } from '../profiler/group-by.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, isReading, lostMethods, outcomeOf, tellsOf, triesOf, typeOf } from './shared/calls.ts';
 import { type Call, type Database, endOf, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
-import { isLogged, isOfWork, messageOf, wasSeen } from './shared/errors.ts';
+import { isLogged, isOfWork, codeOf, messageOf, wasSeen } from './shared/errors.ts';
 import { isSuccess } from './shared/http.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, certainMs } from './shared/time.ts';
@@ -191,7 +191,11 @@ const failedCall: Rule<Needs<'http_client', 'request' | 'exception' | 'logs'>> =
         what,
         isLate: endOf(call) > headersAtMs,
         isKnown: failed.every((one) =>
-          isLogged(logs, [String(one.call.status ?? ''), messageOf(one.call.error)], endOf(one.call)),
+          isLogged(
+            logs,
+            [String(one.call.status ?? ''), messageOf(one.call.error), codeOf(one.call.error)],
+            endOf(one.call),
+          ),
         ),
       },
       { status, outcome },

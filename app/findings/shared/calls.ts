@@ -83,7 +83,7 @@ export function lostMethods(calls: readonly Call[]): { call: Call; next: Call }[
 }
 
 const FAILURE =
-  /error|fail|unavailable|degraded|partial|stale|warning|retry|denied|refused|invalid|limit|fallback/i;
+  /error|fail|unavailable|degraded|partial|stale|warning|retry|denied|refused|invalid|limit|fallback|queued|deferred|postponed/i;
 
 /** Whether a response says that a call failed: a graceful one does. A field that is empty, such as `error: null`, says nothing. */
 export function tellsOf(status: number | null, text: string): boolean {

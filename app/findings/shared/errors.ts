@@ -55,6 +55,11 @@ export function messageOf(error: string | null): string {
   return error?.replace(CLASS, '') ?? '';
 }
 
+/** `ECONNREFUSED` of `Error: connect ECONNREFUSED 127.0.0.1:5518`: its code, which a log line may have alone. */
+export function codeOf(error: string | null): string {
+  return /\b(?:E[A-Z]{4,}|(?:ERR|UND_ERR)_\w+)\b/.exec(error ?? '')?.[0] ?? '';
+}
+
 /** Classes of errors that axios, got, ky and ofetch make of a response; superagent keeps the response in its own. */
 const OF_CLIENT = /^(?:AxiosError|HTTPError|FetchError)$/;
 
