@@ -34,9 +34,15 @@ export function isExpressApplication(value: unknown): value is ExpressApplicatio
   );
 }
 
-/** Throws a ConfigError if `value` is not an application. */
+/** Throws a ConfigError if `value` is not an application, or frozen. */
 export function requireApplication(value: unknown): ExpressApplication {
-  if (isExpressApplication(value)) return value;
+  if (isExpressApplication(value)) {
+    if (Object.isExtensible(value)) return value;
+    throw new ConfigError(
+      'hindsight:',
+      'this application is frozen; attach the profiler before you freeze it.',
+    );
+  }
   throw new ConfigError(
     'hindsight:',
     'the first argument is not an Express application; pass what express() returned (in NestJS: app.getHttpAdapter().getInstance()).',
@@ -94,6 +100,6 @@ export function attach(value: object, profiler: Profiler): () => void {
     attached = false;
     if (profilerOf(app) === profiler) Reflect.deleteProperty(app, PROFILER);
     // If somebody has wrapped our function, it stays and only calls the original.
-    if (app.handle === profiled) app.handle = handle;
+    if (app.handle === profiled) Reflect.set(app, 'handle', handle);
   };
 }

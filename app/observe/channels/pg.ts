@@ -162,11 +162,11 @@ function patchNative(exports: object): () => void {
     watch(native);
     return native;
   };
-  Object.defineProperty(exports, 'native', { ...own, get: watched });
+  Reflect.defineProperty(exports, 'native', { ...own, get: watched });
   return () => {
     undo?.();
     if (Object.getOwnPropertyDescriptor(exports, 'native')?.get === watched)
-      Object.defineProperty(exports, 'native', own);
+      Reflect.defineProperty(exports, 'native', own);
   };
 }
 

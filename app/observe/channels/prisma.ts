@@ -61,7 +61,7 @@ export function publishPrisma(): () => void {
   const holder = globalThis as { [GLOBAL]?: { helper?: Helper } };
   // Not enumerable: a test runner may look for globals that leak.
   if (holder[GLOBAL] === undefined)
-    Object.defineProperty(holder, GLOBAL, { value: { helper }, configurable: true, writable: true });
+    Reflect.defineProperty(holder, GLOBAL, { value: { helper }, configurable: true, writable: true });
   users++;
   return () => {
     users--;

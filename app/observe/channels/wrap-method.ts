@@ -7,7 +7,8 @@ export type Method = (this: unknown, ...args: unknown[]) => unknown;
 interface Wrapped {
   wrapper: Method;
   users: number;
-  restore: () => void;
+  /** False if the object has been frozen since: the wrapper stays, and only calls the original. */
+  restore: () => boolean;
 }
 
 /** On the process, because two copies of this package may run in it. */
@@ -35,7 +36,7 @@ function replace(
   target: object,
   name: PropertyKey,
   { wrapper, onRead }: { wrapper: Method; onRead: ((self: object) => void) | undefined },
-): (() => void) | null {
+): (() => boolean) | null {
   const own = Object.getOwnPropertyDescriptor(target, name);
   const original: unknown = Reflect.get(target, name);
   const described = own ?? Object.getOwnPropertyDescriptor(ownerOf(target, name) ?? {}, name);
@@ -54,9 +55,9 @@ function replace(
     return null;
   }
   return () => {
-    if (own === undefined) Reflect.deleteProperty(target, name);
-    else if (own.set === undefined) Object.defineProperty(target, name, own);
-    else Reflect.set(target, name, original);
+    if (own === undefined) return Reflect.deleteProperty(target, name);
+    if (own.set === undefined) return Reflect.defineProperty(target, name, own);
+    return Reflect.set(target, name, original);
   };
 }
 
@@ -98,8 +99,7 @@ export function wrapMethod(
     if (entry.users > 0) return;
     // What somebody else has wrapped since stays: without subscribers it only calls the original.
     if (Reflect.get(target, name) !== entry.wrapper) return;
-    restore();
-    methods.delete(name);
+    if (restore()) methods.delete(name);
   };
 }
 

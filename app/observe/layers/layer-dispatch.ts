@@ -223,7 +223,7 @@ export function createLayerDispatch(trace: DispatchTrace) {
       for (const [index, ours] of made.entries()) originals[index] = ours;
       changed.add(originals, () => {
         for (const [index, ours] of made.entries())
-          if (originals[index] === ours) originals[index] = before[index];
+          if (originals[index] === ours) Reflect.set(originals, index, before[index]);
       });
     }
   }
