@@ -80,7 +80,7 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
     return {
       id: `q${index + 1}`,
       text: statements[statement]?.label || 'waiting for a connection',
-      ...(sql ? { line: () => lineOf(data, query) } : {}),
+      ...(sql ? { line: (marked) => lineOf(data, query, marked) } : {}),
       number: durationMs,
       tone: error !== null ? 'bad' : isSlow(query) || waitMs >= LONG_WAIT_MS ? 'warn' : 'plain',
       badges: badgesOf(query, index, showing),

@@ -12,14 +12,15 @@ import type { ShownPlan } from './plans.ts';
 import { oneLine } from './statement-line.ts';
 
 const STATEMENT_LENGTH = 12_000;
-const VALUE_LENGTH = 32;
-const VALUES_LENGTH = 160;
 const ROW_LENGTH = 1000;
 
-export function lineOf({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): SqlToken[] {
+export function lineOf(
+  { statements }: DatabaseData,
+  { statement, bindings }: DatabaseQuery,
+  marked?: ReadonlySet<string>,
+): SqlToken[] {
   const { sql = '', system } = statements[statement] ?? {};
-  const longest = Math.max(VALUE_LENGTH, Math.floor(VALUES_LENGTH / bindings.length));
-  return joinTokens(valuesInPlace(oneLine(sql, system), bindings, { system, longest }).tokens);
+  return joinTokens(oneLine(sql, system, { bindings, ...(marked === undefined ? {} : { marked }) }));
 }
 
 export function sqlBlock(tokens: readonly SqlToken[]): Block {

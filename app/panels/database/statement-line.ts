@@ -1,7 +1,14 @@
 /** A statement in a line: for rows and cards. Of a long one, conditions, order and limit stay, because they decide what it returns. */
 import { plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
+import { type Binding, indexesOf, valuesInPlace } from '../shared/sql-values.ts';
 
 const LINE_LENGTH = 240;
+/** Of a line that is cut, how much of its end stays; the rest of its length is its beginning. */
+const END_LENGTH = 80;
+/** Tokens before a marked value: the name that it is compared with. */
+const BEFORE_MARK = 7;
+const VALUE_LENGTH = 32;
+const VALUES_LENGTH = 160;
 const MOST_READ = 4000;
 
 /** Characters of a list of columns that stay if the line would be too long. */
@@ -70,22 +77,66 @@ function isTooLong(tokens: readonly SqlToken[]): boolean {
   return tokens.reduce((length, [, text]) => length + text.length, 0) > LINE_LENGTH;
 }
 
-/** The statement in a line, without comments and the quotes that Knex puts around every name. */
-export function oneLine(sql: string, system: string | undefined): SqlToken[] {
-  let whole: readonly SqlToken[] = sqlTokens(sql.slice(0, MOST_READ), system);
-  // It may end in the middle of one.
-  if (sql.length > MOST_READ) whole = whole.slice(0, -1);
-  for (const part of [COLUMNS, CONDITIONS, JOINS]) if (isTooLong(whole)) whole = without(whole, part);
+interface Given {
+  bindings?: readonly Binding[];
+  /** Names of bindings whose values are marked; a cut leaves them in. */
+  marked?: ReadonlySet<string>;
+}
+
+/** Without comments and the quotes that Knex puts around every name. */
+function plainTokens(whole: readonly SqlToken[]): SqlToken[] {
   const tokens: SqlToken[] = [];
-  let length = 0;
   for (const [kind, part] of whole) {
     if (kind === 'c') continue;
     const isSpace = part.trim() === '';
     if (isSpace && (tokens.length === 0 || tokens.at(-1)?.[1] === ' ')) continue;
-    if (length > LINE_LENGTH) return [...tokens, ['', '…']];
     const text = isSpace ? ' ' : plainName(part);
     tokens.push([kind, text.length > LINE_LENGTH ? `${text.slice(0, LINE_LENGTH)}…` : text]);
-    length += text.length;
   }
   return tokens;
+}
+
+/** Which tokens of a long line stay: its beginning, its end if that was read, and what is marked. */
+function keptOf(
+  tokens: readonly SqlToken[],
+  { isWhole, marks }: { isWhole: boolean; marks: readonly boolean[] },
+) {
+  let total = 0;
+  const ends = tokens.map(([, text]) => (total += text.length));
+  const first = LINE_LENGTH - (isWhole ? END_LENGTH : 0);
+  const isNear = (at: number): boolean => marks.slice(at, at + BEFORE_MARK).includes(true);
+  return tokens.map(
+    ([, text], at) =>
+      (total <= LINE_LENGTH && isWhole) ||
+      (ends[at] ?? 0) - text.length <= first ||
+      (isWhole && total - (ends[at] ?? 0) < END_LENGTH) ||
+      isNear(at),
+  );
+}
+
+export function oneLine(
+  sql: string,
+  system: string | undefined,
+  { bindings = [], marked = new Set() }: Given = {},
+): SqlToken[] {
+  let whole: readonly SqlToken[] = sqlTokens(sql.slice(0, MOST_READ), system);
+  const isWhole = sql.length <= MOST_READ;
+  // It may end in the middle of one.
+  if (!isWhole) whole = whole.slice(0, -1);
+  for (const part of [COLUMNS, CONDITIONS, JOINS]) if (isTooLong(whole)) whole = without(whole, part);
+  const tokens = plainTokens(whole);
+  const longest = Math.max(VALUE_LENGTH, Math.floor(VALUES_LENGTH / bindings.length));
+  const placed = bindings.length === 0 ? tokens : valuesInPlace(tokens, bindings, { system, longest }).tokens;
+  const marks =
+    marked.size === 0
+      ? []
+      : indexesOf(tokens, bindings.length).map((at) => at !== null && marked.has(bindings[at]?.name ?? ''));
+  const kept = keptOf(tokens, { isWhole, marks });
+  return placed.flatMap(([kind, text], at): SqlToken[] => {
+    if (kept[at] === true) return [[marks[at] === true ? 'u' : kind, text]];
+    if (kept[at - 1] !== true) return [];
+    const next = kept.indexOf(true, at);
+    const before = tokens[at - 1]?.[1] === ' ' || next === -1 ? '' : ' ';
+    return [['', `${before}…${next === -1 || tokens[next]?.[1] === ' ' ? '' : ' '}`]];
+  });
 }

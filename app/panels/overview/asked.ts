@@ -19,8 +19,6 @@ import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { numbersAsText } from '../shared/number-as-text.ts';
 import { type ReceivedField, receivedFields } from '../shared/received.ts';
-import { sqlTokens } from '../shared/sql-tokens.ts';
-import { type Binding, indexesOf } from '../shared/sql-values.ts';
 import { isByItself, MOST_HEADERS } from './received.ts';
 import { repeatedSteps } from './repeated.ts';
 import { receivedAs, type Step } from './step.ts';
@@ -65,24 +63,6 @@ function fieldOf({ fields = [] }: Row, label: string): Field | undefined {
 }
 
 const SETTING = /^\s*(?:set(?!\s+transaction\b)|pragma)\b/i;
-
-/** Names of the bound values in the order of their placeholders. */
-function placedNames(sql: string, system: string | undefined, bindings: readonly Binding[]): string[] {
-  return indexesOf(sqlTokens(sql, system), bindings.length).flatMap((at) =>
-    at === null ? [] : (bindings[at]?.name ?? []),
-  );
-}
-
-/** The values of a statement that changed on their way are underlined. A line may end before the statement does. */
-function queryLine(row: Row, namesOf: () => readonly string[], changed: ReadonlySet<string>) {
-  const tokens: readonly CodeToken[] = row.line?.() ?? [['', valueText(row.text)]];
-  if (changed.size === 0) return tokens;
-  const names = namesOf();
-  let at = 0;
-  return tokens.map(([kind, text]): CodeToken =>
-    kind === 'v' && changed.has(names[at++] ?? '') ? ['u', text] : [kind, text],
-  );
-}
 
 function foundTokens(
   found: Json | undefined,
@@ -150,13 +130,13 @@ function queryStep(
 ): Step | null {
   const { statements = [], queries = [] } = dataOf(profile, 'database') ?? {};
   const query = queries[index];
-  const { sql = '', system, above } = statements[query?.statement ?? -1] ?? {};
+  const { sql = '', above } = statements[query?.statement ?? -1] ?? {};
   if (SETTING.test(sql)) return null;
   const changed = compared.filter(({ bound }) =>
     bound.some((at) => at.query === index && at.change !== null),
   );
   const names = new Set(changed.flatMap(({ bound }) => bound.map(({ field }) => field)));
-  const statement = queryLine(row, () => placedNames(sql, system, query?.bindings ?? []), names);
+  const statement: readonly CodeToken[] = row.line?.(names) ?? [['', valueText(row.text)]];
   const tokens =
     query === undefined ? statement : [...statement, ...rowsTokens(query, textOf(statement).length)];
   const isOfTransaction = isControl(sql);

@@ -5,9 +5,9 @@
 
 /**
  * Class as in the style sheet (`k` keyword, `s` string, `d` number or placeholder, `c` comment, `v` a value in place of
- * its placeholder, empty: everything else) and text.
+ * its placeholder, `u` a marked one, empty: everything else) and text.
  */
-export type SqlToken = readonly [kind: '' | 'k' | 's' | 'd' | 'c' | 'v', text: string];
+export type SqlToken = readonly [kind: '' | 'k' | 's' | 'd' | 'c' | 'v' | 'u', text: string];
 
 const KEYWORDS = new Set(
   (
@@ -110,7 +110,8 @@ export function joinTokens(tokens: readonly SqlToken[]): SqlToken[] {
   for (const [kind, text] of tokens) {
     const last = joined.at(-1);
     const isSpace = text.trim() === '';
-    if (last !== undefined && last[0] !== 'v' && (last[0] === kind || (isSpace && last[0] !== 'c')))
+    const isValue = last?.[0] === 'v' || last?.[0] === 'u';
+    if (last !== undefined && !isValue && (last[0] === kind || (isSpace && last[0] !== 'c')))
       joined[joined.length - 1] = [last[0], last[1] + text];
     else joined.push(isSpace ? ['', text] : [kind, text]);
   }

@@ -102,8 +102,8 @@ export interface Row {
   text?: Json;
   /** `key` for highlighting: class and text, as the code helpers make them. */
   tokens?: readonly (readonly [kind: string, text: string])[];
-  /** Its text on the page, coloured: class and text. */
-  line?: () => readonly (readonly [kind: string, text: string])[];
+  /** Its text on the page, coloured: class and text. `marked`: names of values that are to be marked, and not to be cut. */
+  line?: (marked?: ReadonlySet<string>) => readonly (readonly [kind: string, text: string])[];
   /** Amount, in the unit of the section. */
   number?: number | null;
   /** Number of identical rows folded into this one; default 1. */
