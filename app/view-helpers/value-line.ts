@@ -1,11 +1,14 @@
 /** The one writer of a recorded value in one line, coloured: `{ productId: 417, quantity: "1,200" }`. */
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { CodeToken } from './code.ts';
+import { count } from './numbers.ts';
 
 interface LineOptions {
   longest: number;
-  /** Of lists their length and the first items. */
+  /** Of lists their length, the first items and the last one. */
   isShape?: boolean;
+  /** Only its beginning was read: what comes last is not its last item. */
+  isBeginning?: boolean;
   marked?: ReadonlySet<string>;
   /** A debugger read it: a text in brackets stands for a value that is no JSON. */
   isRead?: boolean;
@@ -15,6 +18,8 @@ const LONGEST_TEXT = 120;
 const DEEPEST = 6;
 const MOST_ITEMS = 8;
 const MOST_OBJECTS = 5;
+/** `, … 25 more, `. */
+const ROOM_FOR_COUNT = 16;
 
 /** Texts that stand for values outside of JSON. */
 const IN_BRACKETS =
@@ -42,11 +47,18 @@ export function textOf(tokens: readonly CodeToken[]): string {
   return tokens.map(([, text]) => text).join('');
 }
 
+function inside(path: string, name: string | number): string {
+  return path === '' ? String(name) : `${path}.${name}`;
+}
+
 export function valueLine(value: Json, options: LineOptions): CodeToken[] {
-  const { longest, isShape = false, marked = new Set() } = options;
+  const { isShape = false, isBeginning = false, marked = new Set() } = options;
+  let { longest } = options;
   const tokens: CodeToken[] = [];
   let length = 0;
   const isFull = (): boolean => length > longest;
+  const lengthOf = (item: Json | undefined): number =>
+    item === undefined ? 0 : textOf(valueLine(item, { ...options, longest })).length;
   const push = (kind: string, text: string): void => {
     if (isFull()) return;
     length += text.length;
@@ -65,11 +77,24 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     const shown = isWhole ? items : items.slice(0, most);
     const many = isAlike ? `${items.length} × ` : `${items.length} items: `;
     push('', isFolded && !isOfValues && items.length > 1 ? `[${many}` : '[');
-    shown.forEach((item, at) => {
-      if (isFull()) return;
-      if (at > 0) push('', ', ');
-      write(item, path === '' ? String(at) : `${path}.${at}`, depth + 1);
-    });
+    const last = isAlike || isBeginning || shown.length === items.length ? undefined : items.at(-1);
+    const kept = last === undefined ? 0 : lengthOf(last) + ROOM_FOR_COUNT;
+    const hasRoom = last !== undefined && kept * 2 < longest - length;
+    if (hasRoom) longest -= kept;
+    let written = 0;
+    for (const item of shown) {
+      if (isFull() || (hasRoom && written > 0 && length + lengthOf(item) > longest)) break;
+      if (written > 0) push('', ', ');
+      write(item, inside(path, written), depth + 1);
+      written++;
+    }
+    if (hasRoom) {
+      longest += kept;
+      push('', `, … ${count(items.length - written - 1)} more, `);
+      write(last, inside(path, items.length - 1), depth + 1);
+      push('', ']');
+      return;
+    }
     const left = shown.length < items.length;
     push('', left && isOfValues ? `, … ${items.length} in all]` : left && !isAlike ? ', …]' : ']');
   }
@@ -84,7 +109,7 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
       entries.forEach(([name, item], at) => {
         if (isFull()) return;
         push('', `${at > 0 ? ', ' : ''}${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: `);
-        write(item, path === '' ? name : `${path}.${name}`, depth + 1);
+        write(item, inside(path, name), depth + 1);
       });
       if (entries.length > 0) push('', ' }');
     } else {

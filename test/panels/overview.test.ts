@@ -654,6 +654,26 @@ describe('the overview panel', () => {
       .and.contain('not parsed by Express middleware');
   });
 
+  it('shows the first lines of a body and the last one, and how many there are', async () => {
+    const bodyOf = async (count: number, truncated: boolean): Promise<string> => {
+      const lines = Array.from({ length: count }, (_, at) => `{"reading":${at}}`);
+      const { token } = await fixture.profileOf({
+        responseHeaders: ['Content-Type', 'application/x-ndjson'],
+        response: { preview: Buffer.from(`${lines.join('\n')}\n`), truncated },
+      });
+      return (await page(token))('#sent').text();
+    };
+    expect(await bodyOf(31, false)).to.match(
+      /31 lines[^]*"reading":5\}\n?… 24 more lines\n?\{"reading":30\}/,
+    );
+    expect(await bodyOf(31, true))
+      .to.contain('only its beginning')
+      .and.not.contain('more lines');
+    expect(await bodyOf(7, false))
+      .to.contain('"reading":6')
+      .and.not.contain('7 lines');
+  });
+
   it('is what a profile opens on', async () => {
     const { token } = await fixture.record({});
     const $ = load(await (await fetch(`${server.address}/_profiler/${token}`)).text());

@@ -13,9 +13,19 @@ describe('a value in one line', () => {
     expect(shape([{ id: 1 }, { id: 1 }, { id: 1 }])).to.equal('[3 × { id: 1 }]');
   });
 
-  it('shows five of them at most, and no more characters than it may', () => {
+  it('shows the first five and the last one, and no more characters than it may', () => {
     const many = Array.from({ length: 9 }, (_, id) => ({ id }));
-    expect(shape(many)).to.equal('[9 items: { id: 0 }, { id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, …]');
+    expect(shape(many)).to.equal(
+      '[9 items: { id: 0 }, { id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, … 3 more, { id: 8 }]',
+    );
+    expect(shape(many, 80)).to.equal(
+      '[9 items: { id: 0 }, { id: 1 }, { id: 2 }, { id: 3 }, … 4 more, { id: 8 }]',
+    );
     expect(shape(many, 30)).to.have.length.below(40);
+    expect(shape(Array.from({ length: 12 }, (_, at) => at))).to.equal(
+      '[0, 1, 2, 3, 4, 5, 6, 7, … 3 more, 11]',
+    );
+    const beginning = textOf(valueLine(many, { longest: 700, isShape: true, isBeginning: true }));
+    expect(beginning).to.equal('[9 items: { id: 0 }, { id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, …]');
   });
 });

@@ -1,6 +1,6 @@
 /** The response: its status and sender, the headers that decide about caching and cookies, the shape of the body. */
 import type { Profile } from '../../profiler/profile.ts';
-import type { Block } from '../../profiler/read/rows.ts';
+import type { Row } from '../../profiler/read/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
@@ -17,6 +17,7 @@ const LONGEST = 700;
 const LONGEST_PAGE = 400;
 const PREVIEW_LINES = 6;
 const PREVIEW_LENGTH = 600;
+const LONGEST_LAST = 200;
 const DECIDING =
   /^(?:cache-control|set-cookie|location|vary|link|content-(?:encoding|disposition|language|range|location)|www-authenticate|retry-after|allow|refresh|x-total(?:-count)?|access-control-allow-(?:origin|credentials)|x-accel-.*)$/i;
 /** Sent by itself, and compared only with these. */
@@ -40,13 +41,16 @@ function headersStep({ headers, authors }: Response, asked: readonly { name: str
   ];
 }
 
-function previewOf(text: string): Block {
-  const lines = text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .slice(0, PREVIEW_LINES)
-    .join('\n');
-  return { text: lines.slice(0, PREVIEW_LENGTH).toWellFormed() };
+/** The first lines and the last one, which often says how it ended. */
+function previewOf(text: string, truncated: boolean): Pick<Row, 'block' | 'note'> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const isShort = lines.length <= PREVIEW_LINES + 1;
+  const first = lines.slice(0, isShort ? undefined : PREVIEW_LINES).join('\n');
+  const shown = first.slice(0, PREVIEW_LENGTH).toWellFormed();
+  if (truncated || isShort) return { block: { text: shown }, note: truncated ? 'only its beginning' : null };
+  const left = count(lines.length - PREVIEW_LINES - 1, 'more line');
+  const last = (lines.at(-1) ?? '').slice(0, LONGEST_LAST).toWellFormed();
+  return { block: { text: `${shown}\n… ${left}\n${last}` }, note: count(lines.length, 'line') };
 }
 
 function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[] {
@@ -65,8 +69,7 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
         note: noteOf(['text of the page', truncated ? 'only its beginning' : null]),
       },
     ];
-  if (json === undefined)
-    return [{ ...common, block: previewOf(text), note: truncated ? 'only its beginning' : null }];
+  if (json === undefined) return [{ ...common, ...previewOf(text, truncated) }];
   const changed = compared.filter(({ sent }) =>
     sent.some(({ change }) => change === 'value' || change === 'type'),
   );
@@ -76,7 +79,9 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
   return [
     {
       ...common,
-      ...lineOf(valueLine(json.value, { longest: LONGEST, isShape: true, marked })),
+      ...lineOf(
+        valueLine(json.value, { longest: LONGEST, isShape: true, isBeginning: !json.isWhole, marked }),
+      ),
       note: json.isWhole ? null : 'only its beginning',
       fields: receivedAs(changed),
     },
