@@ -91,12 +91,11 @@ const nPlusOne: Rule<Needs<'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
   labels: ['N+1'],
-  why: 'At least three reads came from one line and differ only in values. Ignored: up to five quick ones for a list with such a LIMIT, and SQLite under 1 ms. A loop that writes one of the tables between its reads is a note.',
+  why: 'At least three reads came from one line and differ only in values. Ignored: up to five quick ones for a list with such a LIMIT, SQLite under 1 ms, reads given a value of the row before, and loops that write the table.',
   fix: 'Collect the values first, then read all rows with one statement (`where id in (…)`, `whereIn`, a join).',
   find({ database }, { durationMs: wholeMs }) {
     return loopsOf(database, 'n+1', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
-      if (isBounded(database, group) || isFree(database, group)) return [];
-      if (writesBetween(database, group)) return [{ ...loop, severity: 'info' }];
+      if (isBounded(database, group) || isFree(database, group) || writesBetween(database, group)) return [];
       const { durationMs } = group;
       const isDear = wholeMs !== null && durationMs > Math.max(HEAVY_MS, wholeMs * HEAVY_SHARE);
       return [{ ...loop, severity: timesOf(group) >= MANY || isDear ? 'bad' : 'warn' }];

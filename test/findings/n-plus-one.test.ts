@@ -198,15 +198,11 @@ describe('finding n-plus-one', () => {
   });
   const raise: AskedQuery = { sql: 'update parts set stock = stock + 1 where number = $1' };
 
-  it('is a note if the loop writes the table between its reads', () => {
-    expect(ofRecorded([read(), raise, read(), raise, read()], [0, 2, 4], 9)).to.deep.equal(['info']);
-    expect(ofRecorded([read(), raise, read(), read()], [0, 2, 3], 9), 'one was left out').to.deep.equal([
-      'info',
-    ]);
+  it('ignores a loop that writes the table between its reads', () => {
+    expect(ofRecorded([read(), raise, read(), raise, read()], [0, 2, 4], 9)).to.deep.equal([]);
+    expect(ofRecorded([read(), raise, read(), read()], [0, 2, 3], 9), 'one was left out').to.deep.equal([]);
     const joined = read('members m left join parts p on p.member_id = m.id');
-    expect(ofRecorded([joined, raise, joined, raise, joined], [0, 2, 4], 9), 'joined').to.deep.equal([
-      'info',
-    ]);
+    expect(ofRecorded([joined, raise, joined, raise, joined], [0, 2, 4], 9), 'joined').to.deep.equal([]);
     const orders = [read('orders'), raise, read('orders'), raise, read('orders')];
     expect(ofRecorded(orders, [0, 2, 4], 9), 'another table').to.deep.equal(['warn']);
     expect(ofRecorded([read(), read(), read(), raise], [0, 1, 2], 9), 'after the loop').to.deep.equal([

@@ -1,4 +1,5 @@
 /** Groups of statements: one that a loop repeats, and one that runs twice with the same values. */
+import { isRecord } from '../../profiler/json.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
 import type { Facts } from '../../profiler/record/facts.ts';
 import { givenValue } from './read-statement.ts';
@@ -10,7 +11,7 @@ import { addTo } from '../../profiler/group-by.ts';
 
 type Query = Facts['query'];
 
-/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: values and rows are the same, too; `repeated`: the values. `pages`: a loop that reads page by page. */
+/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: values and rows are the same, too; `repeated`: the values. `pages`: a loop that reads page by page, or from row to row. */
 export type GroupKind = 'n+1' | 'loop' | 'duplicate' | 'repeated' | 'pages';
 
 export interface QueryGroup {
@@ -61,6 +62,31 @@ function arePages(reads: readonly Query[]): boolean {
   });
 }
 
+/** Columns of the rows of a read that hold the one value with which the next read, sent later, differs. */
+function columnsToNext(read: Query, next: Query): Set<string> {
+  const differing = next.bindings.filter((value, at) => textOf(value) !== textOf(read.bindings[at]));
+  if (next.startMs < endOf(read) || new Set(differing.map(textOf)).size !== 1) return new Set();
+  const rows = (read.found ?? []).flatMap((row) => (isRecord(row) ? Object.entries(row) : []));
+  return new Set(rows.flatMap(([name, value]) => (textOf(value) === textOf(differing[0]) ? [name] : [])));
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value) ?? '';
+}
+
+/** Each read is given a value of the row that the one before it found: the values are not known before. */
+function isCursor([first, ...others]: readonly Query[]): boolean {
+  let read = first;
+  let columns: Set<string> | undefined;
+  for (const next of others) {
+    const found: Set<string> = read === undefined ? new Set() : columnsToNext(read, next);
+    columns = new Set([...found].filter((name) => columns?.has(name) ?? true));
+    if (columns.size === 0) return false;
+    read = next;
+  }
+  return true;
+}
+
 /** Milliseconds between two runs of a loop after the response; a timer that the request started waits longer, and repeats nothing. */
 const LONGEST_PAUSE = 5;
 
@@ -97,7 +123,8 @@ export function groupQueries(queries: readonly Query[], endMs: number | null = n
     else if (members.length >= LOOP_FROM) {
       const ran = pick(queries, members);
       if (areApart(ran.map(({ path }) => path))) continue;
-      groups.push({ kind: !isRead(sql) ? 'loop' : arePages(ran) ? 'pages' : 'n+1', members });
+      const isInOrder = isRead(sql) && (arePages(ran) || isCursor(ran));
+      groups.push({ kind: !isRead(sql) ? 'loop' : isInOrder ? 'pages' : 'n+1', members });
     }
   }
   return groups;

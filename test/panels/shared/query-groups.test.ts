@@ -20,4 +20,23 @@ describe('groups of statements', () => {
     const kinds = [versions, versions.slice(2)].map((all) => groupQueries(all).map(({ kind }) => kind));
     expect(kinds, 'a read that found something else').to.deep.equal([['repeated'], ['duplicate']]);
   });
+
+  it('take reads from row to row for no loop: each is given a value that the one before it found', () => {
+    const walk = (places: readonly number[], found: readonly object[], ms = 1) =>
+      groupQueries(
+        places.map((place, at) => ({
+          sql: 'select * from bookings where course_id = $1 and place > $2 limit 1',
+          bindings: [1, place],
+          caller: 'a.ts:1',
+          startMs: at * 2,
+          durationMs: ms,
+          found: [found[at]],
+        })) as unknown as Parameters<typeof groupQueries>[0],
+      ).map(({ kind }) => kind);
+    const rows = [6, 7, 9].map((place) => ({ id: place + 30, place }));
+    expect(walk([0, 6, 7], rows)).to.deep.equal(['pages']);
+    expect(walk([0, 6, 8], rows), 'another value').to.deep.equal(['n+1']);
+    expect(walk([0, 6, 7], rows, 3), 'at once').to.deep.equal(['n+1']);
+    expect(walk([0, 6, 37], rows), 'another column').to.deep.equal(['n+1']);
+  });
 });
