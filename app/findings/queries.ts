@@ -318,6 +318,7 @@ const conditionDropped: Rule<Needs<'database'>> = {
   name: 'condition-dropped',
   needs: ['database'],
   labels: ['condition dropped'],
+  explains: ['field-lost'],
   why: 'TypeORM or Prisma was given a condition whose value is `undefined`, and left it out. Writes are flagged for any name, reads for ids and e-mail addresses, or if one row was asked for without any condition.',
   fix: dropFix(ORMS.map(([, setting]) => setting).join(', ')),
   find({ database }, _head, { shared }) {

@@ -115,6 +115,7 @@ const outsideTransaction: Rule<Needs<'database'>> = {
   name: 'outside-transaction',
   needs: ['database'],
   labels: ['outside transaction'],
+  explains: ['refused-but-written'],
   why: 'A write began and ended on another connection while a transaction of this request was open, so it does not belong to the transaction.',
   fix: 'Pass the transaction (`trx`, `tx`, `manager`, `client`) to the function that writes, if the write has to be undone with it; otherwise write after the commit.',
   find({ database }) {

@@ -62,6 +62,38 @@ describe('findings of a profile', () => {
     );
   });
 
+  it('are one, with its count, if they say the same of the same line', () => {
+    const { findings, left } = run([
+      rule({
+        find: () => ['a', 'a', 'b', 'a'].map((sentence) => ({ severity: 'bad', sentence, place: 'a.ts:1' })),
+      }),
+      rule({ find: () => ['a.ts:1', 'a.ts:2'].map((place) => ({ severity: 'bad', sentence: 'c', place })) }),
+    ]);
+    expect(findings.map(({ sentence }) => sentence)).to.deep.equal(['a (3 times)', 'b', 'c', 'c']);
+    expect(left).to.equal(0);
+  });
+
+  it('are left out if another one explains them: of its line, or of the response', () => {
+    const shown = (severity: Severity, place: string, anchor = 'q4'): string[] =>
+      run([
+        rule({
+          name: 'cause',
+          explains: ['effect'],
+          find: () => [{ severity, sentence: 'cause', place: 'a.ts:1' }],
+        }),
+        rule({ name: 'effect', find: () => [{ severity: 'warn', sentence: 'effect', place, anchor }] }),
+        rule({ name: 'other', find: () => [{ severity: 'info', sentence: 'other', place, anchor }] }),
+      ]).findings.map(({ sentence }) => sentence);
+    expect(shown('bad', 'a.ts:1')).to.deep.equal(['cause', 'other']);
+    expect(shown('bad', 'a.ts:9', 'response')).to.deep.equal(['cause', 'other']);
+    expect(shown('bad', 'a.ts:9'), 'another line').to.deep.equal(['cause', 'effect', 'other']);
+    expect(shown('info', 'a.ts:1'), 'a note explains no warning').to.have.members([
+      'cause',
+      'effect',
+      'other',
+    ]);
+  });
+
   it('can compare a request with what is usual for its route, and with earlier ones', () => {
     const seen: unknown[] = [];
     const compared = rule({

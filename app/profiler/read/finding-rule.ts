@@ -58,6 +58,8 @@ export interface FindingRule<
   readonly why: string;
   /** How to fix it, in a sentence or two. */
   readonly fix: string;
+  /** Names of rules whose findings follow from its own, and are not shown beside them. */
+  readonly explains?: readonly string[];
   /**
    * Called when a profile is read, and for its row in the list. A pure function of what it is given: masked data, as stored. Only the
    * worst few findings are shown.

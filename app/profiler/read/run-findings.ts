@@ -102,6 +102,27 @@ function findingOf(
   return { ...finding, place: known, ...(path === undefined ? {} : { path }) };
 }
 
+/** The same sentence about the same line is one finding, with its number of times. */
+function folded(found: readonly Finding[]): Finding[] {
+  const alike = groupBy(found, ({ label, severity, sentence, place }) =>
+    JSON.stringify([label, severity, sentence, place]),
+  );
+  return [...alike.values()].flatMap(([first, ...others]): Finding[] => {
+    if (first === undefined || others.length === 0) return first === undefined ? [] : [first];
+    return [{ ...first, sentence: `${first.sentence} (${others.length + 1} times)` }];
+  });
+}
+
+/** Without findings that another one explains: of the same line, or of the response, which follows from its statement. */
+function withoutConsequences(all: readonly Finding[], rules: readonly FindingRule[]): Finding[] {
+  const explains = new Map(rules.map(({ name, explains: names = [] }) => [name, names]));
+  const isCauseOf = (cause: Finding, { rule = '', severity, place, anchor = '' }: Finding): boolean =>
+    (explains.get(cause.rule ?? '') ?? []).includes(rule) &&
+    ORDER[cause.severity] <= ORDER[severity] &&
+    (cause.place === place || anchor === 'response');
+  return all.filter((finding) => !all.some((cause) => isCauseOf(cause, finding)));
+}
+
 export interface FindingRunner {
   find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Steps<Findings>;
   asks(what: 'compares' | 'relates' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
@@ -140,14 +161,14 @@ export function createFindingRunner(
       let left = 0;
       for (const rule of rulesFor(kept)) {
         const found = guarded(rule.name, NONE, () =>
-          rule.find(kept, head, beside).map((draft) => findingOf(draft, rule, seen)),
+          folded(rule.find(kept, head, beside).map((draft) => findingOf(draft, rule, seen))),
         );
         all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
         yield;
       }
-      all.sort(worstFirst);
-      return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
+      const shown = withoutConsequences(all, rules).toSorted(worstFirst);
+      return { findings: shown.slice(0, MOST), left: left + Math.max(0, shown.length - MOST) };
     },
     asks: (what, kept, head) =>
       rulesFor(kept).some((rule) => guarded(rule.name, false, () => rule[what]?.(kept, head) ?? false)),
