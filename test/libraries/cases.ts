@@ -308,6 +308,26 @@ function openKysely(load: Load, servers: Servers): Work {
   };
 }
 
+interface ObjectionModel {
+  query(on?: object): { findById(id: number): Promise<unknown> };
+}
+
+function openObjection(load: Load, servers: Servers): Work {
+  const { Model } = load('objection') as { Model: new () => object };
+  const createKnex = load('knex') as (settings: Knex.Config) => Knex;
+  const db = createKnex({ client: 'pg', connection: servers.postgres, pool: { min: 0, max: POOL } });
+  class Thing extends Model {
+    static readonly tableName = 'things';
+  }
+  const things = Thing as unknown as ObjectionModel;
+  return {
+    one: (id) => things.query(db).findById(id),
+    transaction: (id) => db.transaction((inside) => things.query(inside).findById(id)),
+    slow: () => db.raw(SLOW).then(() => undefined),
+    close: () => db.destroy(),
+  };
+}
+
 interface DrizzleDatabase {
   select(): { from(table: object): { where(condition: unknown): Promise<unknown> } };
   transaction(work: (inside: DrizzleDatabase) => Promise<unknown>): Promise<unknown>;
@@ -427,6 +447,7 @@ export const libraryCases: readonly LibraryCase[] = [
     open: openPrisma('.generated/client'),
   },
   { name: 'Prisma 6', folder: 'previous', library: '.prisma/client', open: openPrisma('@prisma/client') },
+  { name: 'Objection 3', folder: 'current', library: 'objection', open: openObjection },
   { name: 'Drizzle 0.45', folder: 'current', library: 'drizzle-orm', open: openDrizzle },
   { name: 'Kysely 0.29', folder: 'current', library: 'kysely', open: openKysely },
   { name: 'Kysely 0.28', folder: 'project', library: 'kysely', open: openKysely },

@@ -142,6 +142,34 @@ describe('queries that are sent when they are awaited', () => {
     expect(queries.map(lineOf)).to.deep.equal([line, line + 1, line + 2]);
   });
 
+  it('have the line that makes them, and that which asks for them: knex in a function that returns its query', async () => {
+    const knex = createKnex({ client: 'pg', connection: server().connection, pool: { min: 1, max: 2 } });
+    await knex.schema.createTable('lazy', (table) => table.integer('id'));
+    const find = (id: number) => knex('lazy').where({ id });
+    const made = here() - 1;
+    let line = 0;
+    const queries = await requests
+      .observed(async () => {
+        line = here() + 1;
+        await find(1);
+        await find(2).first();
+        const later = find(3);
+        await Promise.resolve();
+        await later;
+        await knex('lazy').whereIn('id', find(4).select('id'));
+      })
+      .finally(() => knex.destroy());
+    const lines = queries.map(({ caller, path = [] }) =>
+      [caller, path[0]].map((place) => Number(HERE.exec(place ?? '')?.[1])),
+    );
+    expect(lines.slice(0, 3)).to.deep.equal([
+      [made, line],
+      [made, line + 1],
+      [made, line + 2],
+    ]);
+    expect(lines[3]?.[0]).to.equal(line + 5);
+  });
+
   it('have the line that calls `execute()`, which a callback may do that awaits nothing: Kysely', async () => {
     const { Kysely, PostgresDialect, sql } = createRequire(import.meta.url)('kysely') as typeof kysely;
     const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });

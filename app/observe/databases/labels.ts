@@ -31,7 +31,7 @@ export function observeLabels({ tracker, findCaller, queries }: LabelObserverOpt
   });
   const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
     if (tracker.observed() === undefined || queries.currentCall() !== undefined) return;
-    const called = findCaller?.called({ isOwn: true }) ?? null;
+    const called = queries.calledNow();
     if (called !== null) call.called = called;
   });
   const unsubscribeRuns = subscribeTo<OrmCall>(runQueries, (call) => {

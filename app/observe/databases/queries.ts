@@ -160,6 +160,11 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     return call?.token === tracker.observed()?.token ? call : undefined;
   }
 
+  /** Own code that calls now; where it makes a query, that is sent later. */
+  function calledNow(): Called | null {
+    return findCaller?.called({ isOwn: true, isHelper: helpers.isHelper }) ?? null;
+  }
+
   /** Who calls now. */
   function originOf(library: string, stack?: QueryStart['stack']): Origin {
     const above = currentCall();
@@ -245,6 +250,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
   return {
     calls,
     currentCall,
+    calledNow,
     originOf,
     start(query: QueryStart): RunningQuery | null {
       const context = tracker.observed();
