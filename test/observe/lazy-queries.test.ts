@@ -247,7 +247,9 @@ const drizzleCase: Pick<LibraryCase, 'folder' | 'library'> = { folder: 'current'
 
 /** What we use of it; a query of any kind. */
 interface Drizzle {
-  select(): { from(table: object): PromiseLike<unknown> };
+  select(): {
+    from(table: object): PromiseLike<unknown> & { where(condition: unknown): PromiseLike<unknown> };
+  };
   insert(table: object): { values(row: object): PromiseLike<unknown> };
   update(table: object): { set(row: object): { where(condition: unknown): PromiseLike<unknown> } };
   delete(table: object): { where(condition: unknown): PromiseLike<unknown> };
@@ -318,6 +320,12 @@ describe('queries of Drizzle', () => {
         });
         const asked = queries.filter(({ sql: text }) => !/^(?:begin|commit)/.test(text));
         expect(asked.map(lineOf).map((at) => at - line)).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 10]);
+        const find = (id: number) => db.select().from(things).where(eq(things.id, id));
+        const [made] = await requests.observed(async () => {
+          line = here() + 1;
+          await find(1);
+        });
+        expect([made?.caller, made?.path?.[0]].map((place) => Number(HERE.exec(place ?? '')?.[1]))).to.deep.equal([line - 3, line]); // prettier-ignore
         const all = await Promise.all(
           Array.from({ length: 100 }, (_, id) =>
             requests.observed(async () => {

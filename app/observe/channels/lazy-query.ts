@@ -129,14 +129,23 @@ const DIALECTS: Readonly<Record<string, string>> = {
   gel: 'Gel',
 };
 
-/** Of `drizzle-orm`: a class that has a `then` of its own, in its file as CommonJS and as an ES module. */
-function patchOf(path: string, name: string): LibraryPatch {
+/** Of `drizzle-orm`: a class that has a `then` of its own, in its file as CommonJS and as an ES module; `builder` makes its objects by `from`. */
+function patchOf(path: string, name: string, builder?: string): LibraryPatch {
   return {
     name: 'drizzle-orm',
     file: `${path}.cjs`,
-    module: { file: `${path}.js`, names: [name] },
-    patch: (exports) =>
-      wrapLazyQuery((exports as Partial<Record<string, { prototype?: object }>>)[name]?.prototype),
+    module: { file: `${path}.js`, names: builder === undefined ? [name] : [name, builder] },
+    patch(exports) {
+      const classes = exports as Partial<Record<string, { prototype?: object }>>;
+      const undo = wrapLazyQuery(classes[name]?.prototype);
+      if (builder === undefined) return undo;
+      const undoFrom = wrapCalls(classes[builder]?.prototype, 'from', (call) => {
+        const query = call();
+        if (typeof query === 'object' && query !== null) noteLine(query);
+        return query;
+      });
+      return allOf(undo, undoFrom);
+    },
   };
 }
 
@@ -162,7 +171,7 @@ export const lazyQueryPatches: readonly LibraryPatch[] = [
   { name: 'objection', file: 'lib/queryBuilder/QueryBuilder.js', patch: patchObjection },
   patchOf('query-promise', 'QueryPromise'),
   ...Object.entries(DIALECTS).flatMap(([folder, prefix]) => [
-    patchOf(`${folder}-core/query-builders/select`, `${prefix}SelectBase`),
+    patchOf(`${folder}-core/query-builders/select`, `${prefix}SelectBase`, `${prefix}SelectBuilder`),
     patchOf(`${folder}-core/query-builders/count`, `${prefix}CountBuilder`),
   ]),
 ];
