@@ -1,9 +1,10 @@
 /** Sums over rows that a join repeats, and totals that an OFFSET skips. */
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { givenText } from './shared/conditions.ts';
 import type { Needs, Rule } from './shared/kept.ts';
-import { draftAt, labelOf, plainSql, PRIMARY, readsOf } from './shared/queries.ts';
+import { draftAt, labelOf, plainSql, readsOf } from './shared/queries.ts';
+import { offsetOf } from './shared/statement-reasons.ts';
 import { count, excerpt } from './shared/wording.ts';
+import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 /** The same text with a filler in place of quoted texts and what is in brackets, so that clauses and commas can be found. */
 function outline(sql: string): string {
@@ -157,8 +158,8 @@ const aggregateSkipped: Rule<Needs<'database'>> = {
   find({ database }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { read, query } = one;
-      const skipped = Number(givenText(read.offset ?? undefined, query) ?? 0);
-      if (read.verb !== 'select' || !(skipped >= 1) || query.rows !== 0) return [];
+      const skipped = offsetOf(read, query);
+      if (read.verb !== 'select' || skipped < 1 || query.rows !== 0) return [];
       const sql = plainSql(database, query);
       const select = selectOf(sql);
       if (select === null || select.groups.length > 0 || / having /i.test(outline(sql))) return [];

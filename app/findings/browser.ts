@@ -1,12 +1,19 @@
 /** What browsers refuse: responses to other sites, scripts and files. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
-import { mediaTypeOf } from '../profiler/http-text.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { corsRefusalOf } from './shared/cors.ts';
-import { authorOf, nameOfLayer, placeOfHeader, receivedHeader, sentHeader } from './shared/http.ts';
+import {
+  authorOf,
+  nameOfLayer,
+  placeOfHeader,
+  policyDirective,
+  receivedHeader,
+  sentHeader,
+} from './shared/http.ts';
 import type { Needs, Rule } from './shared/kept.ts';
 import { count, excerpt } from './shared/wording.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 
 export const corsRefused: Rule<Needs<'request' | 'routing', 'browser'>> = {
   name: 'cors-refused',
@@ -35,18 +42,8 @@ const ALLOWS = /'unsafe-inline'/i;
 /** A type that browsers run; JSON-LD and templates are data. */
 const DATA_TYPE = /\btype\s*=\s*["']?(?!module\b|text\/javascript\b|application\/javascript\b)[a-z]/i;
 
-/** Values of the directive that decides about inline scripts; null if none does. */
-function scriptSource(policy: string): string | null {
-  const directives = new Map<string, string>();
-  for (const part of policy.split(';')) {
-    const text = part.trim();
-    const name = text.split(/\s/, 1)[0]?.toLowerCase() ?? '';
-    if (!directives.has(name)) directives.set(name, text.slice(name.length));
-  }
-  return (
-    directives.get('script-src-elem') ?? directives.get('script-src') ?? directives.get('default-src') ?? null
-  );
-}
+/** The one that a policy has of these decides about inline scripts. */
+const OF_SCRIPTS = ['script-src-elem', 'script-src', 'default-src'];
 
 function blockedIn(html: string, nonces: readonly string[]): number {
   let blocked = 0;
@@ -78,8 +75,8 @@ const inlineScriptBlocked: Rule<Needs<'request', 'routing' | 'browser'>> = {
     const policy = sentHeader(request, 'content-security-policy');
     // Several policies, joined by a comma, all have to allow it.
     if (policy === null || policy.value.includes(',')) return [];
-    const source = scriptSource(policy.value);
-    if (source === null || HASH.test(source)) return [];
+    const source = policyDirective(policy.value, OF_SCRIPTS)?.value;
+    if (source === undefined || HASH.test(source)) return [];
     const nonces = [...source.matchAll(NONCE)].flatMap(([, nonce]) => (nonce === undefined ? [] : [nonce]));
     if (ALLOWS.test(source) && nonces.length === 0) return [];
     const blocked = blockedIn(text, nonces);

@@ -6,7 +6,7 @@ import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES, storerOf } from './shared/cache.ts';
 import { endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
 import { readsOf, textOf } from './shared/queries.ts';
-import { certainMs } from './shared/time.ts';
+import { areSequential, certainMs } from './shared/time.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { brokeBy, count, duration, excerpt, placeText, requestText, shareOf } from './shared/wording.ts';
 
@@ -30,7 +30,7 @@ const cacheNPlusOne: Rule<Needs<'cache'>> = {
     return groups.flatMap(({ kind, command, members, durationMs, caller: place }, at) => {
       if (kind !== 'n+1' || members.length < MANY_READS) return [];
       const of = members.flatMap((index) => items[index] ?? []);
-      if (!of.every((read, index) => index === 0 || read.startMs >= endOf(of[index - 1] ?? read))) return [];
+      if (!areSequential(of)) return [];
       const heavy =
         members.length >= VERY_MANY_READS || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
       const sentence = `${count(members.length)} × ${command} of Redis, one after the other: ${shareOf(durationMs, wholeMs)}`;
@@ -162,10 +162,8 @@ const absenceCached: Rule<Needs<'cache', 'runtime'>> = {
       if (filler?.head.status !== 404) return [];
       const parts = new Set(key.split(/[:/|]/));
       const writer = [...siblings, ...earlier].find(({ head, kept }) => {
-        const { database } = kept;
-        if (head.startedAt < filler.head.startedAt || (head.status ?? 500) >= 300 || database === undefined)
-          return false;
-        return readsOf(database).some(
+        if (head.startedAt < filler.head.startedAt || (head.status ?? 500) >= 300) return false;
+        return readsOf(kept.database).some(
           ({ read, query }) =>
             read.verb === 'insert' && query.bindings.some(({ value }) => parts.has(textOf(value) ?? '')),
         );

@@ -21,10 +21,11 @@ import {
   type OtherRequest,
   type Rule,
 } from './shared/kept.ts';
-import { asksForKey, textsIn } from './shared/conditions.ts';
-import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { asksForKey, routeValues, textsIn } from './shared/conditions.ts';
+import { draftAt, labelOf, plainSql, type Read, readsOf, runsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt, singular } from './shared/wording.ts';
 import { isSuccess, nameOfLayer } from './shared/http.ts';
+import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;
@@ -134,7 +135,7 @@ const ownerNotAsked: Rule<Needs<'request' | 'database'>> = {
     const reads = readsOf(database);
     const last = reads.findLast(({ read, query }) => read.verb === 'select' && (query.rows ?? 0) > 0);
     if (last === undefined) return [];
-    const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
+    const ids = routeValues(request);
     const isOfId = last.read.where?.some((one) => textsIn(one, last.query).some((text) => ids.has(text)));
     for (const { head: above, kept } of isOfId === true ? siblings : []) {
       const { request: asked, database: refused } = kept;
@@ -232,9 +233,7 @@ function checkIgnored(
     const change = changes.find((one) => one.query.startMs >= endOf(query));
     if (isGuarded !== true || change === undefined) return [];
     const ran = earlier.flatMap(({ head, kept: { database: theirs } }) =>
-      (theirs?.queries ?? []).flatMap(({ rows, ...one }) =>
-        theirs !== undefined && sqlOf(theirs, { rows, ...one }) === sql ? [{ head, rows }] : [],
-      ),
+      runsOf(theirs, sql).map(({ rows }) => ({ head, rows })),
     );
     const found = ran.find(({ rows, head }) => (rows ?? 0) > 0 && (head.status ?? 400) < 400);
     if (found === undefined || ran.some(({ rows, head }) => rows === 0 && (head.status ?? 400) >= 400))
@@ -282,9 +281,10 @@ const checkNotAwaited: Rule<Needs<'request' | 'database', 'routing'>> = {
   find({ request, database, routing }, { method, status }, { earlier }) {
     if (status === null || status >= 400) return [];
     const reads = readsOf(database);
-    const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
+    const ids = routeValues(request);
     const received = new Set(receivedFields({ body: request.body }).map(({ value }) => textOf(value)));
-    const isOfId = ({ query }: Read): boolean => query.bindings.some(({ value }) => ids.has(textOf(value)));
+    const isOfId = ({ query }: Read): boolean =>
+      query.bindings.some(({ value }) => ids.has(textOf(value) ?? ''));
     const checks = reads.filter((one) => one.read.verb === 'select' && isOfId(one));
     const unanswered = checkUnanswered({ request, database, routing }, checks);
     if (unanswered.length > 0 || method === 'GET') return unanswered.slice(0, 1);
@@ -393,8 +393,13 @@ function partsOf(url: string): { name: string; value: string }[] {
   return [...path, ...Array.from(at?.searchParams ?? [], ([name, value]) => ({ name, value }))];
 }
 
-function lettersOf(text: string): string {
-  return text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
+/** Whether work ran after the key was not found, and before this request stored it; null: it did not. */
+function betweenMissAndFill({ cache }: Partial<Kept>, key: string): ((work: Interval) => boolean) | null {
+  const items = cache?.items ?? [];
+  const miss = items.find((item) => item.key === key && item.hits === 0);
+  const filled = miss === undefined ? null : fillOf(items, miss);
+  if (miss === undefined || filled === null) return null;
+  return ({ startMs }) => startMs >= endOf(miss) && startMs < filled.fill.startMs;
 }
 
 /** The call or statement that read with this value to make what was stored under the key; null: none did. */
@@ -403,12 +408,8 @@ function madeWith(
   key: string,
   { name, value }: Pick<ReceivedField, 'name' | 'value'>,
 ): string | null {
-  const items = kept.cache?.items ?? [];
-  const miss = items.find((item) => item.key === key && item.hits === 0);
-  const filled = miss === undefined ? null : fillOf(items, miss);
-  if (miss === undefined || filled === null) return null;
-  const isBetween = ({ startMs }: Interval): boolean =>
-    startMs >= endOf(miss) && startMs < filled.fill.startMs;
+  const isBetween = betweenMissAndFill(kept, key);
+  if (isBetween === null) return null;
   const text = String(value);
   const isIt = (one: { name: string; value: string | null }): boolean =>
     one.value === text && (sameName(one.name) === sameName(name) || /\p{L}.*\p{L}/u.test(text));
@@ -417,7 +418,7 @@ function madeWith(
   );
   if (call !== undefined) return callName(call);
   const { database } = kept;
-  const read = (database === undefined ? [] : readsOf(database)).find(
+  const read = readsOf(database).find(
     (one) =>
       one.read.verb === 'select' &&
       isBetween(one.query) &&
@@ -451,14 +452,12 @@ function boundApart(
   head: ProfileHead,
   key: string,
 ): { column: string; label: string } | null {
-  const { database, cache, request } = kept;
-  const miss = cache?.items.find((item) => item.key === key && item.hits === 0);
-  const filled = miss === undefined ? null : fillOf(cache?.items ?? [], miss);
-  if (database === undefined || miss === undefined || filled === null) return null;
+  const { database, request } = kept;
+  const isBetween = betweenMissAndFill(kept, key);
+  if (database === undefined || isBetween === null) return null;
   const received = receivedBy(head, { request });
   for (const { read, query } of readsOf(database)) {
-    if (read.verb !== 'select' || query.startMs < endOf(miss) || query.startMs >= filled.fill.startMs)
-      continue;
+    if (read.verb !== 'select' || !isBetween(query)) continue;
     const apart = query.bindings.find(
       ({ name, value }) =>
         typeof value === 'string' &&
@@ -467,7 +466,7 @@ function boundApart(
         !received.has(value) &&
         !isMasked(value) &&
         CHOOSES.test(`x-${name.replaceAll('_', '-')}`) &&
-        !lettersOf(key).includes(lettersOf(value)),
+        !sameName(key).includes(sameName(value)),
     );
     if (apart !== undefined) return { column: apart.name, label: labelOf(database, query) };
   }
@@ -482,7 +481,7 @@ function lackingHeader(key: string, own: KeptRequest, { head, kept: filler }: Ot
     if (!CHOOSES.test(name) || IDENTITY.test(name) || isMasked(value) || mine?.value === value) continue;
     const said = saidBy(name.toLowerCase(), value);
     const mySaid = saidBy(name.toLowerCase(), mine?.value ?? '');
-    if (said.some((text) => mySaid.includes(text) || lettersOf(key).includes(lettersOf(text)))) continue;
+    if (said.some((text) => mySaid.includes(text) || sameName(key).includes(sameName(text)))) continue;
     const field = { name, value };
     const found = { field, own: mine, token: head.token };
     const column = name.replace(/^x-|^accept-/i, '');
@@ -509,7 +508,7 @@ function lackingIn(key: string, own: KeptRequest, filler: OtherRequest | undefin
     // A fraction may be rounded on purpose, such as a place on the map.
     if (text === '' || isMasked(text) || TRACKING.test(field.name) || /^-?\d+\.\d+$/.test(text)) continue;
     const same = mine.find(({ from, path }) => from === field.from && path === field.path);
-    if (lettersOf(key).includes(lettersOf(text)) || lettersOf(String(same?.value ?? '')) === lettersOf(text))
+    if (sameName(key).includes(sameName(text)) || sameName(String(same?.value ?? '')) === sameName(text))
       continue;
     const made = madeWith(kept, key, field);
     if (made !== null) return { field, own: same, with: made, token: filler.head.token };

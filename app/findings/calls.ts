@@ -13,7 +13,7 @@ import { type Call, type Database, endOf, type Needs, type OtherRequest, type Ru
 import { isLogged, isOfWork, codeOf, messageOf, wasSeen } from './shared/errors.ts';
 import { isSuccess } from './shared/http.ts';
 import { repeatsIn } from './shared/repeats.ts';
-import { arePolls, certainMs } from './shared/time.ts';
+import { arePolls, areSequential, certainMs } from './shared/time.ts';
 import { count, duration, excerpt, failureOf, requestText, isPartial, shareOf } from './shared/wording.ts';
 import { isPlainRead } from './time.ts';
 
@@ -46,7 +46,7 @@ const manyCalls: Rule<Needs<'http_client'>> = {
       const different = new Set(of.map(({ url }) => url)).size;
       if (first === undefined || of.length < MANY || different < MANY) return [];
       const costMs = coveredMs(of);
-      const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
+      const isSequential = areSequential(of);
       const how = isSequential ? 'ran one after the other and took' : 'took';
       const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
       const severity = isSequential ? 'bad' : 'warn';

@@ -22,7 +22,7 @@ type Change = Read & { table: string; seen: Times };
 /** Writes of rows that a part of the key names: `4` of `stall:4:prices`. */
 function changesOf(database: Database | undefined, key: string): Change[] {
   const parts = new Set(key.split(/[^\w-]+/));
-  return (database === undefined ? [] : readsOf(database)).flatMap((one): Change[] => {
+  return readsOf(database).flatMap((one): Change[] => {
     const { query, read } = one;
     const table = read.table?.toLowerCase();
     if (database === undefined || table === undefined || read.verb === 'select' || query.rows === 0)

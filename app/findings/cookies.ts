@@ -139,29 +139,27 @@ const MESSAGE = /flash|message|msg|toast|notice|state|nonce/i;
 const LATE_SECONDS = 2;
 const SHORTEST_MOMENT = 60;
 
-function momentOf(line: string, atMs: number): number | undefined {
-  if (/;\s*max-age=/i.test(line)) return undefined;
-  const seconds = (Date.parse(/;\s*expires=([^;]+)/i.exec(line)?.[1] ?? '') - atMs) / 1000;
+function momentOf(expires: string, atMs: number): number | undefined {
+  const seconds = (Date.parse(expires) - atMs) / 1000;
   return [...MEANT.keys()].find(
     (one) => one > SHORTEST_MOMENT && seconds < one + 1 && seconds > one - LATE_SECONDS,
   );
 }
 
-export interface ShortCookie {
+interface ShortCookie {
   name: string;
   seconds: number;
   meant: string;
   attribute: 'Max-Age' | 'Expires';
 }
 
-/** Of a Set-Cookie that was sent at `atMs`; null if its lifetime is none of these. */
-function shortCookieOf(line: string, atMs: number): ShortCookie | null {
-  const maxAge = /;\s*max-age=(\d{1,6})\s*(?:;|$)/i.exec(line)?.[1];
-  const seconds = maxAge === undefined ? momentOf(line, atMs) : Number(maxAge);
+/** Of a cookie that was set at `atMs`; null if its lifetime is none of these. */
+function shortCookieOf({ name, attributes }: Cookie, atMs: number): ShortCookie | null {
+  const maxAge = attributes.get('max-age');
+  const seconds = maxAge === undefined ? momentOf(attributes.get('expires') ?? '', atMs) : Number(maxAge);
   const meant = MEANT.get(seconds ?? NaN);
-  const [name = ''] = line.split('=', 1);
   if (seconds === undefined || meant === undefined || MESSAGE.test(name)) return null;
-  return { name: name.trim(), seconds, meant, attribute: maxAge === undefined ? 'Expires' : 'Max-Age' };
+  return { name, seconds, meant, attribute: maxAge === undefined ? 'Expires' : 'Max-Age' };
 }
 
 const cookieTooShort: Rule<Needs<'request', 'routing'>> = {
@@ -173,7 +171,7 @@ const cookieTooShort: Rule<Needs<'request', 'routing'>> = {
   find({ request, routing }, { startedAt }) {
     const sentAt = startedAt + (request.response?.headersAtMs ?? 0);
     const found = sentHeaders(request, 'set-cookie').flatMap(({ value, anchor }) => {
-      const short = shortCookieOf(value, sentAt);
+      const short = shortCookieOf(readCookie(value), sentAt);
       return short === null ? [] : [{ ...short, anchor }];
     });
     return found.map(({ name, seconds, meant, attribute, anchor }): FindingDraft => {

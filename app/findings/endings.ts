@@ -1,13 +1,13 @@
 /** How a request ended: work that went on after its response, and clients that left before it. */
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
-import { mediaTypeOf } from '../profiler/http-text.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
 import { nameOfLayer, receivedHeader } from './shared/http.ts';
 import { type Call, type Database, endOf, type Interval, type Needs, type Rule } from './shared/kept.ts';
 import { labelOf, sqlOf } from './shared/queries.ts';
 import { count, duration } from './shared/wording.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 
 type Started = Interval & { caller: string | null };
 

@@ -11,7 +11,7 @@ import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { corsReasonOf, credentialsReasonOf } from './shared/cors.ts';
 import { readField, type ReadField } from './shared/read-field.ts';
 import { lineOf, wasSeen } from './shared/errors.ts';
-import { authorOf, nameOfLayer, sentHeaders } from './shared/http.ts';
+import { authorOf, nameOfLayer, policyDirective, sentHeaders } from './shared/http.ts';
 import type { Needs, Rule } from './shared/kept.ts';
 import { excerpt } from './shared/wording.ts';
 
@@ -121,13 +121,12 @@ function policyCause(
   const names = [directive, directive.replace(/-(?:elem|attr)$/, ''), 'default-src'];
   for (const header of ['content-security-policy', 'content-security-policy-report-only'])
     for (const { value, anchor } of sentHeaders(request, header)) {
-      const lists = value.split(/[;,]/).map((part) => part.trim().split(/\s+/));
-      const found = names.map((name) => lists.find(([first]) => first === name)).find(Boolean);
-      if (found === undefined) continue;
+      const found = policyDirective(value, names);
+      if (found === null) continue;
       const author = authorOf(request, routing, anchor);
       const wanted = url !== null && URL.canParse(url) ? new URL(url).origin : `'${excerpt(url ?? '', 40)}'`;
       const by = author === undefined ? '' : ` that ${nameOfLayer(author)} set`;
-      return { says: `needs ${wanted}, which ${found[0] ?? ''} of the ${header}${by} does not allow`, place: author?.source ?? null, panel: 'request', anchor }; // prettier-ignore
+      return { says: `needs ${wanted}, which ${found.name} of the ${header}${by} does not allow`, place: author?.source ?? null, panel: 'request', anchor }; // prettier-ignore
     }
   return null;
 }

@@ -4,8 +4,9 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { groupBy } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Rule } from './shared/kept.ts';
-import { draftAt, labelOf, PRIMARY, sqlOf, textOf } from './shared/queries.ts';
+import { draftAt, hasValue, labelOf, textOf } from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
+import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 interface Aliased {
   alias: string;
@@ -97,12 +98,7 @@ type Given = Needs<'graphql' | 'database' | 'request', 'http_client' | 'cache'>;
 
 /** Whether a value got anywhere: into a statement, a call or a key of a cache. */
 function usesOf({ database, http_client: client, cache }: Given, value: string) {
-  const quoted = `'${value}'`;
-  const index = database.queries.findIndex(
-    (query) =>
-      query.bindings.some((binding) => textOf(binding.value) === value) ||
-      sqlOf(database, query).includes(quoted),
-  );
+  const index = database.queries.findIndex((query) => hasValue(database, query, value));
   const elsewhere = JSON.stringify([
     client?.calls.map(({ url, requestBody }) => [url, requestBody]),
     cache?.items.map(({ key, args }) => [key, args]),

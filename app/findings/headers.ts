@@ -27,6 +27,7 @@ import {
 } from './shared/http.ts';
 import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { count, excerpt } from './shared/wording.ts';
+import { commonEnds } from '../profiler/common-ends.ts';
 
 /** Headers that hold lists: a later value must include the earlier ones. */
 const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
@@ -219,11 +220,7 @@ interface Difference {
 
 /** The part that differs, with the word that it is part of; null if it is large. */
 function differenceOf(before: string, after: string): Difference | null {
-  const shorter = Math.min(before.length, after.length);
-  let from = 0;
-  while (from < shorter && before[from] === after[from]) from++;
-  let same = 0;
-  while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  let [from, same] = commonEnds(before, after);
   while (from > 0 && /[\w.:-]/.test(before[from - 1] ?? '')) from--;
   while (same > 0 && /[\w.:-]/.test(before.at(-same) ?? '')) same--;
   const found = {

@@ -12,7 +12,7 @@ import { pathOf } from '../profiler/request-target.ts';
 import { type Caller, callerOf, isSame } from './shared/callers.ts';
 import type { Database, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
-import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { draftAt, kindOf, labelOf, type Read, readsOf, runsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
 
 interface Compared {
@@ -191,7 +191,7 @@ function boundBefore(
 ): { caller: Caller | null; value: string; token: string }[] {
   return requests.flatMap(({ head, kept }) => {
     const { request, database } = kept;
-    const query = database?.queries.find((one) => sqlOf(database, one) === sql);
+    const [query] = runsOf(database, sql);
     const value = textOf(query?.bindings.find((one) => one.name === name)?.value);
     return value === null ? [] : [{ caller: callerOf(request), value, token: head.token }];
   });

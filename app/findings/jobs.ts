@@ -22,7 +22,6 @@ import {
   kindOf,
   labelOf,
   plainSql,
-  PRIMARY,
   type Read,
   readsOf,
   rowOf,
@@ -31,7 +30,16 @@ import {
   transactionsOf,
   workOf,
 } from './shared/queries.ts';
-import { bracketed, count, duration, excerpt, LONGEST_NAME, requestText } from './shared/wording.ts';
+import {
+  bracketed,
+  count,
+  duration,
+  excerpt,
+  LONGEST_NAME,
+  requestText,
+  snakeCase,
+} from './shared/wording.ts';
+import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 type Job = Kept['jobs']['items'][number];
 
@@ -82,10 +90,9 @@ function isNews(
 ): boolean {
   const by = earlier.find(({ head }) => head.token === former?.request?.token)?.kept.request;
   const hasWritten =
-    (database !== undefined &&
-      readsOf(database).some(
-        (one) => isWrite(one) && one.query.rows !== 0 && endOf(one.query) <= job.startMs,
-      )) ||
+    readsOf(database).some(
+      (one) => isWrite(one) && one.query.rows !== 0 && endOf(one.query) <= job.startMs,
+    ) ||
     cache?.items.some(
       (item) => item.error === null && STORES.test(item.command) && endOf(item) <= job.startMs,
     ) === true;
@@ -280,7 +287,7 @@ const OF_ONE_EVENT =
 const OWN_MOMENT = /^(?:id|uuid)$|(?:_at|At|_on|timestamp)$/;
 
 function isBooked(name: string): boolean {
-  return BOOKED.test(name.replace(/([a-z])([A-Z])/g, '$1_$2'));
+  return BOOKED.test(snakeCase(name));
 }
 
 /** The id of the one event that the data is about: `orderId`, `order.number`, or `id` beside a `type`. */

@@ -9,10 +9,10 @@ import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { clientOf, isSuccess, nameOfLayer } from './shared/http.ts';
+import { isSuccess, nameOfLayer } from './shared/http.ts';
 import type { Database, Kept, Needs, Rule } from './shared/kept.ts';
 import { mishap } from './shared/mishap.ts';
-import { textsIn } from './shared/conditions.ts';
+import { routeValues, textsIn } from './shared/conditions.ts';
 import {
   draftAt,
   isWrite,
@@ -25,6 +25,8 @@ import {
   textOf,
 } from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
+import { clientOf } from '../panels/shared/client.ts';
+import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 type Value = Leaf['value'];
 type Beside = Partial<Pick<Kept, 'routing' | 'spans'>>;
@@ -121,8 +123,7 @@ function entityOf(sent: Json, fields: readonly Field[]): Record<string, Json> | 
   if (!isRecord(sent)) return null;
   const names = Object.keys(sent);
   const isEntity =
-    names.some((name) => /^_?id$|^uuid$/i.test(name)) ||
-    fields.filter(({ name }) => names.includes(name)).length > 1;
+    names.some((name) => PRIMARY.test(name)) || fields.filter(({ name }) => names.includes(name)).length > 1;
   if (isEntity) return sent;
   const [only, ...others] = Object.values(sent).filter((value) => isRecord(value));
   return only === undefined || others.length > 0 ? null : entityOf(only, fields);
@@ -372,7 +373,7 @@ function hasAll(request: KeptRequest, { query }: Read): boolean {
   );
 }
 
-function asksForOne({ read, query }: Read, ids: ReadonlySet<string | null>): boolean {
+function asksForOne({ read, query }: Read, ids: ReadonlySet<string>): boolean {
   const given = (read.where ?? []).flatMap((one) => textsIn(one, query));
   const bound = query.bindings.flatMap(({ value }) => textOf(value) ?? []);
   return [...given, ...bound].some((text) => ids.has(text));
@@ -442,7 +443,7 @@ const nothingWritten: Rule<Needs<'database' | 'request', 'cache' | 'http_client'
       const sentence = `${labelOf(database, one.query)} (${how}) added 0 rows, and nothing else was written, but this request answered ${status} with ${names} as received: the row that is there keeps its values`;
       return [draftAt(one, sentence, 'bad')];
     }
-    const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
+    const ids = routeValues(request);
     const read = readsOf(database).find((one) => one.query.rows !== 0 && asksForOne(one, ids));
     if (read === undefined || hasAll(request, read)) return [];
     const repeated = listOf(repeatedFields(request).map(({ name }) => name));

@@ -6,7 +6,6 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
-import { mediaTypeOf } from '../profiler/http-text.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
@@ -15,10 +14,14 @@ import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { seenTimes } from '../panels/shared/overlap.ts';
 import { asksForKey, givenText } from './shared/conditions.ts';
-import { clientOf, isSuccess } from './shared/http.ts';
+import { isSuccess } from './shared/http.ts';
 import type { Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { kindOf, readsOf, sqlOf, tablesOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf, requestText, singular } from './shared/wording.ts';
+import { commonEnds } from '../profiler/common-ends.ts';
+import { clientOf } from '../panels/shared/client.ts';
+import { PRIMARY, primaryKeyOf } from '../panels/shared/primary-key.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 
 type Given = Needs<'request' | 'routing', 'database' | 'http_client' | 'cache' | 'jobs'>;
 
@@ -80,11 +83,8 @@ function isLong({ entries }: List): boolean {
 
 /** Both without the entries that they begin and end with alike. */
 function differing(one: readonly string[], other: readonly string[]): [readonly string[], readonly string[]] {
-  let from = 0;
-  while (from < one.length && one[from] === other[from]) from++;
-  let to = one.length;
-  while (to > from && one[to - 1] === other[to - 1]) to--;
-  return [one.slice(from, to), other.slice(from, to)];
+  const [from, end] = commonEnds(one, other);
+  return [one.slice(from, one.length - end), other.slice(from, other.length - end)];
 }
 
 /** How the order of a list changed since an earlier response; null: it is the same, has other entries, or may be shuffled on purpose. */
@@ -302,7 +302,7 @@ function unreadThings(
   const isElsewhere = (cache?.items ?? []).some(({ hits }) => (hits ?? 0) > 0) || calls?.calls.length;
   const sent = parseJson(request.response?.text ?? '');
   if (isElsewhere || !isRecord(sent)) return [];
-  const tables = (database === undefined ? [] : readsOf(database)).flatMap(({ query, read }) =>
+  const tables = readsOf(database).flatMap(({ query, read }) =>
     database === undefined ? [] : [read.table ?? '', ...tablesOf(database, query)],
   );
   const keys = [...receivedFields(request), ...rowLeaves({ database })].flatMap(({ name, value }) => {
@@ -337,11 +337,11 @@ interface Version {
 /** What a request read of a row, or set it to, in order; not what was rolled back. */
 function versionsOf(request: OtherRequest, { of, id }: Thing): Version[] {
   const { database } = request.kept;
-  return (database === undefined ? [] : readsOf(database)).flatMap(({ query, read }): Version[] => {
+  return readsOf(database).flatMap(({ query, read }): Version[] => {
     const table = read.table ?? '';
     const isSeen = database !== undefined && seenTimes(database, query) !== null;
     if (!isSeen || !singular(table).endsWith(of) || read.joins > 0) return [];
-    const row = foundRows(query).find((one) => textOf(one.id ?? one.uuid) === id);
+    const row = foundRows(query).find((one) => textOf(primaryKeyOf(one)) === id);
     const isSet = read.verb === 'update' && query.rows !== 0 && asksForKey({ query, index: 0, read }, id);
     const set = read.sets.map(({ column, value }) => [column, givenText(value, query)] as const);
     const pairs = row === undefined ? (isSet ? set : []) : Object.entries(row);
@@ -371,7 +371,7 @@ function oldRowSent(kept: Given, head: ProfileHead, others: readonly OtherReques
       const isKnown = known.some(
         (one) => String(one.value) === text && sameName(one.name).endsWith(sameName(name)),
       );
-      return text === null || isKnown || /^_?id$/i.test(name) ? [] : [{ name, key: sameName(name), text }];
+      return text === null || isKnown || PRIMARY.test(name) ? [] : [{ name, key: sameName(name), text }];
     });
     const versions = before.flatMap((one) => versionsOf(one, thing));
     const isOld = ({ values }: Version): boolean =>

@@ -4,12 +4,12 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { mediaTypeOf } from '../profiler/http-text.ts';
 import { type Json } from '../profiler/json.ts';
 import { sentHeader } from './shared/http.ts';
 import type { Database, Needs, Rule } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, isWrite, labelOf, plainSql, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { brokeBy, count, excerpt } from './shared/wording.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 
 type Given = Needs<'request', 'database' | 'routing'>;
 
@@ -172,8 +172,7 @@ const INSERT = /^insert (?:ignore )?into [\w.]+ ?\(([^()]*)\) values ?\((.*)\)(?
 
 /** Columns of an insert of several rows that have DEFAULT or NULL in each of them. */
 function emptyColumns(database: Database, { query }: Read): { columns: string[]; rows: number } {
-  const sql = sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ').trim();
-  const [, names = '', values = ''] = INSERT.exec(sql) ?? [];
+  const [, names = '', values = ''] = INSERT.exec(plainSql(database, query).trim()) ?? [];
   const columns = names.split(',').map((name) => name.trim());
   const rows = values.split(/\) ?, ?\(/).map((row) => row.split(',').map((value) => value.trim()));
   if (rows.length < 2 || rows.some((row) => row.length !== columns.length)) return { columns: [], rows: 0 };
@@ -210,18 +209,14 @@ const columnWithoutValues: Rule<Needs<'database' | 'request'>> = {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { columns, rows } = emptyColumns(database, one);
       for (const column of columns) {
-        const before = earlier.filter(({ kept }) => {
-          const other = kept.database;
-          return (
-            other !== undefined &&
-            readsOf(other).some(
-              ({ read, query }) =>
-                read.verb === 'insert' &&
-                read.table === one.read.table &&
-                query.bindings.some(({ name, value }) => name === column && value !== null),
-            )
-          );
-        });
+        const before = earlier.filter(({ kept }) =>
+          readsOf(kept.database).some(
+            ({ read, query }) =>
+              read.verb === 'insert' &&
+              read.table === one.read.table &&
+              query.bindings.some(({ name, value }) => name === column && value !== null),
+          ),
+        );
         if (before.length === 0) continue;
         const sentence = `${labelOf(database, one.query)} got no value for ${excerpt(column, 40)} in any of ${count(rows, 'row')}, but had some in ${count(before.length, 'earlier request')}: the file seems to have another name for it, possibly with a byte order mark (U+FEFF) before it`;
         return [draftAt(one, sentence, 'bad')];

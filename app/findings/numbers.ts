@@ -161,7 +161,7 @@ const centLost: Rule<Needs<'request', 'database' | 'http_client'>> = {
         ? undefined
         : `got one less for ${excerpt(has(amount.cut)?.name ?? '', 40)} than ${excerpt(amount.name, 40)} × 100: its product in floating point was cut off, not rounded`;
     };
-    const written = (database === undefined ? [] : readsOf(database)).flatMap((one): FindingDraft[] => {
+    const written = readsOf(database).flatMap((one): FindingDraft[] => {
       const what = isWrite(one) ? cutIn(one.query.bindings) : undefined;
       return what === undefined || database === undefined
         ? []

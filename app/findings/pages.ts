@@ -14,16 +14,17 @@ import {
   hasJoinsOf,
   labelOf,
   plainSql,
-  PRIMARY,
   type Read,
   readOf,
   readsOf,
   rowOf,
+  runsOf,
   sqlOf,
   textOf,
 } from './shared/queries.ts';
 import { isDeep, isSlow, limitOf, offsetOf } from './shared/statement-reasons.ts';
 import { count, excerpt, listOf, requestText, shareOf } from './shared/wording.ts';
+import { PRIMARY, primaryKeyOf } from '../panels/shared/primary-key.ts';
 
 const deepOffset: Rule<Needs<'database'>> = {
   name: 'deep-offset',
@@ -67,14 +68,9 @@ function listWith(value: Json, items: number): Json[] | null {
   return parts.map((part) => listWith(part, items)).find((list) => list !== null) ?? null;
 }
 
-/** `from articles as article`: the table and its other name. */
-const ROOT =
-  /\bfrom (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
-
 /** The name under which a SELECT returns the key of its first table; null if it does not. */
-function rootKeyOf(sql: string): { name: string; of: string; table: string } | null {
-  const [, table, alias = table] = ROOT.exec(sql) ?? [];
-  if (table === undefined || alias === undefined) return null;
+function rootKeyOf(sql: string, { table, alias = table ?? '' }: Read['read']) {
+  if (table === null) return null;
   const columns = /^select (.*?) from /i.exec(sql)?.[1] ?? '';
   const [, key, name = key] =
     new RegExp(String.raw`(?:^|, ?)${alias}\.(_?id|uuid)\b(?: as ([\w.]+))? ?(?=,|$)`, 'i').exec(columns) ??
@@ -85,16 +81,16 @@ function rootKeyOf(sql: string): { name: string; of: string; table: string } | n
 /** Keys of the entries of a list that the response is or has; each entry has another one. */
 function listedKeys({ response }: KeptRequest): Set<string>[] {
   return listsIn(response?.text ?? '').flatMap((list) => {
-    const keys = list.flatMap((entry) => (isRecord(entry) ? (textOf(entry.id ?? entry.uuid) ?? []) : []));
+    const keys = list.flatMap((entry) => (isRecord(entry) ? (textOf(primaryKeyOf(entry)) ?? []) : []));
     const unique = new Set(keys);
     return unique.size === list.length && unique.size > 0 ? [unique] : [];
   });
 }
 
 /** That rows of the first table repeat in a full page, although the request counts or lists each of them once; null: neither is known. */
-function repeatedRows(database: Database, { query }: Read, request: KeptRequest): string | null {
+function repeatedRows(database: Database, { query, read }: Read, request: KeptRequest): string | null {
   const sql = plainSql(database, query);
-  const key = rootKeyOf(sql);
+  const key = rootKeyOf(sql, read);
   if (key === null) return null;
   const keys = foundRows(query).flatMap((row) => textOf(row[key.name]) ?? []);
   const unique = new Set(keys);
@@ -170,9 +166,7 @@ const firstPageSkipped: Rule<Needs<'database' | 'request'>> = {
       const { query, index } = one;
       // Some builders leave out an OFFSET of 0.
       const others = earlier.flatMap(({ kept }) =>
-        kept.database === undefined
-          ? []
-          : readsOf(kept.database).filter(({ read }) => read.table === one.read.table && read.limit !== null),
+        readsOf(kept.database).filter(({ read }) => read.table === one.read.table && read.limit !== null),
       );
       const isSeen = others.some(({ read, query: other }) => offsetOf(read, other) === 0);
       if (page !== undefined && (isSeen || others.length === 0)) return [];
@@ -282,11 +276,8 @@ const cursorWithoutKey: Rule<Needs<'database' | 'request'>> = {
       const { column, key, side, after } = cursor;
       const own = leavesIn(request.response?.text ?? '').map(({ value }) => String(value));
       for (const { head, kept } of earlier) {
-        const before = kept;
-        const sent = leavesIn(before.request?.response?.text ?? '');
-        const sql = sqlOf(database, one.query);
-        const found = (before.database?.queries ?? [])
-          .filter((query) => before.database !== undefined && sqlOf(before.database, query) === sql)
+        const sent = leavesIn(kept.request?.response?.text ?? '');
+        const found = runsOf(kept.database, sqlOf(database, one.query))
           .flatMap((query) => foundRows(query))
           .filter((row) => isSameValue(row[column], after));
         if (found.length === 0) continue;
@@ -370,7 +361,7 @@ const pageOrderTies: Rule<Needs<'database', 'request'>> = {
       const list = listOfPage(database, one);
       for (const { head, kept } of earlier) {
         const { database: theirs } = kept;
-        const page = (theirs === undefined ? [] : readsOf(theirs)).find(
+        const page = readsOf(theirs).find(
           (other) =>
             theirs !== undefined &&
             (areApart(one, other) || areApart(other, one)) &&

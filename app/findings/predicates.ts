@@ -6,18 +6,20 @@ import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Database, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
-import { textsIn } from './shared/conditions.ts';
+import { OWNER, textsIn } from './shared/conditions.ts';
 import {
   draftAt,
   hasJoinsOf,
   labelOf,
   plainSql,
-  PRIMARY,
   type Read,
   readsOf,
+  runsOf,
   sqlOf,
 } from './shared/queries.ts';
 import { bracketed, count, excerpt } from './shared/wording.ts';
+import { limitOf } from './shared/statement-reasons.ts';
+import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
 function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string; value: string }[] {
@@ -42,7 +44,6 @@ function sentId({ response }: KeptRequest): string | null {
 const OF_ONE = /setting|config|preference|option|feature|flag|info|state|version|site/i;
 
 function readsAnyRow({ read, query }: Read): boolean {
-  const limit = read.limit === null ? null : givenValue(read.limit, query.bindings);
   return (
     read.verb === 'select' &&
     read.table !== null &&
@@ -52,7 +53,7 @@ function readsAnyRow({ read, query }: Read): boolean {
     read.offset === null &&
     read.joins === 0 &&
     !read.isAggregated &&
-    Number(limit) === 1
+    limitOf(read, query) === 1
   );
 }
 
@@ -80,10 +81,6 @@ const anyRow: Rule<Needs<'database' | 'request'>> = {
     return [draftAt(one, sentence, 'bad')];
   },
 };
-
-/** Columns that say whose a row is. */
-const OWNER =
-  /^(?:owner|user|tenant|account|customer|member|author|org|organi[sz]ation|company|workspace|team)(?:_?id)?$/i;
 
 /** A comparison after an OR that repeats one of the other side, where whose the row is isn't asked again. */
 function unownedBranch(
@@ -221,12 +218,7 @@ const notInNull: Rule<Needs<'database'>> = {
       const { query } = one;
       const list = query.rows === 0 ? nullableList(plainSql(database, query)) : null;
       if (list === null) return [];
-      const before = earlier.flatMap(({ kept }) => {
-        const other = kept.database;
-        return (other?.queries ?? []).filter(
-          (past) => other !== undefined && sqlOf(other, past) === sqlOf(database, query),
-        );
-      });
+      const before = earlier.flatMap(({ kept }) => runsOf(kept.database, sqlOf(database, query)));
       const { column, table, isTree } = list;
       const foundBefore = before.some(({ rows }) => rows !== 0);
       const latest = before[0]?.rows ?? 0;
@@ -266,9 +258,8 @@ const sortedByConstant: Rule<Needs<'database', 'request'>> = {
   },
 };
 
-/** `select count(o.id) from orders o`: what it counts, the table and its other name. */
-const COUNTED =
-  /^select count ?\( ?(?:\*|(?!distinct\b)(?:(\w+)\.)?\w+) ?\).* from (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
+/** `select count(o.id)`: the table that is counted, if it is named. */
+const COUNTED = /^select count ?\( ?(?:\*|(?!distinct\b)(?:(\w+)\.)?\w+) ?\)/i;
 
 const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
   name: 'joined-rows-counted',
@@ -281,10 +272,11 @@ const joinedRowsCounted: Rule<Needs<'database' | 'request'>> = {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { read, query } = one;
       const sql = plainSql(database, query);
-      if (read.joins === 0 || / group by /i.test(sql)) return [];
+      const { table, alias = table, joins } = read;
+      const [count_, of = alias] = COUNTED.exec(sql) ?? [];
+      if (table === null || joins === 0 || count_ === undefined || / group by /i.test(sql)) return [];
       // Rows of a joined table may be what was to be counted.
-      const [, counted, table = '', alias = table] = COUNTED.exec(sql) ?? [];
-      if (table === '' || (counted !== undefined && counted !== table && counted !== alias)) return [];
+      if (of !== table && of !== alias) return [];
       const page = database.queries.find(
         (other) =>
           other !== query &&

@@ -7,14 +7,14 @@ import type { SampledElsewhere } from '../profiler/record/cpu-samples.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { endOf, type Interval, type Kept, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
-import { isLarge, labelOf } from './shared/queries.ts';
+import { isLarge } from './shared/queries.ts';
 import { DAY_MS } from './shared/moved-days.ts';
 import { bytesRead } from './shared/statement-reasons.ts';
 import { certainMs, overlapMs, shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
+import { workIn } from './shared/work.ts';
 
 type Given = Needs<'runtime', 'cpu' | 'request' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
 type Block = Kept['runtime']['blocks'][number];
@@ -51,38 +51,20 @@ interface Cause {
   mayBeOnce?: true;
 }
 
-interface Awaited {
-  what: string;
-  endMs: number;
-  place: string | null;
-}
-
-function awaitedIn({ database, http_client: calls }: Given): Awaited[] {
-  return [
-    ...(database?.queries ?? []).map((query) => ({
-      what: database === undefined ? '' : labelOf(database, query),
-      endMs: endOf(query),
-      place: query.caller,
-    })),
-    ...(calls?.calls ?? []).map((call) => ({ what: callName(call), endMs: endOf(call), place: call.caller })),
-  ];
-}
-
 /** Code after an `await` is not seen: what followed a query or call that ended as the block began is the likely cause. */
 function afterAwait(kept: Given, block: Block): Cause | null {
   const { routing } = kept;
   const layer = routing?.layers.findLast(
     ({ kind, startMs }) => kind !== 'router' && startMs <= block.startMs,
   );
-  const last = awaitedIn(kept).findLast(
-    ({ endMs }) => endMs <= block.startMs + block.durationMs * (1 - MOST),
-  );
+  const last = workIn(kept).findLast((one) => endOf(one) <= block.startMs + block.durationMs * (1 - MOST));
+  const waitedMs = last === undefined ? Infinity : block.startMs - endOf(last);
   // On a busy machine, the time that the thread waited for a CPU is missing at the beginning of the block.
   const soonMs = Math.max(SAMPLED_MS, block.durationMs * 3);
-  if (layer === undefined || last === undefined || block.startMs - last.endMs > soonMs) return null;
+  if (layer === undefined || last === undefined || waitedMs > soonMs) return null;
   return {
-    text: `${block.startMs - last.endMs <= SAMPLED_MS ? 'likely' : 'possibly'} in code of ${nameOfLayer(layer)} that ran after ${last.what}`,
-    place: last.place ?? layer.source,
+    text: `${waitedMs <= SAMPLED_MS ? 'likely' : 'possibly'} in code of ${nameOfLayer(layer)} that ran after ${last.what}`,
+    place: last.caller ?? layer.source,
   };
 }
 

@@ -5,7 +5,6 @@ import { timesOf } from '../panels/shared/query-groups.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { mediaTypeOf } from '../profiler/http-text.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { rollsBackToSavepoint } from '../profiler/transaction-sql.ts';
@@ -23,7 +22,6 @@ import {
   workOf,
 } from './shared/queries.ts';
 import { unawaitedIn } from './loops.ts';
-import { givenText } from './shared/conditions.ts';
 import { isLogged, isOfStatement, wasSeen } from './shared/errors.ts';
 import {
   DEADLOCK,
@@ -37,6 +35,8 @@ import { packagesIn } from './shared/packages.ts';
 import { repeatsIn } from './shared/repeats.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
 import { bracketed, brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
+import { limitOf } from './shared/statement-reasons.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 
 /** Reads that return something else each time or take a lock are repeated on purpose. */
 const VOLATILE =
@@ -301,8 +301,7 @@ const OWNER =
 /** One row was asked for, and nothing says which. */
 function isFirstOfAll(database: Database, query: Query): boolean {
   const read = readOf(database, query);
-  if (read?.verb !== 'select' || read.where !== null || read.limit === null) return false;
-  return givenText(read.limit, query) === '1';
+  return read?.verb === 'select' && read.where === null && limitOf(read, query) === 1;
 }
 
 const ORMS = [

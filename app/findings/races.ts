@@ -8,7 +8,7 @@ import { receivedFields } from '../panels/shared/received.ts';
 import { givenText, keyedBy, textsIn } from './shared/conditions.ts';
 import { type Database, endOf, type Needs, type OtherRequest, type Query, type Rule } from './shared/kept.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
-import { count, duration, listOf, requestText } from './shared/wording.ts';
+import { count, duration, listOf, requestText, snakeCase } from './shared/wording.ts';
 
 const MOST_NAMED = 3;
 
@@ -140,7 +140,7 @@ const ISOLATED = /\b(?:serializable|repeatable\s+read)\b/i;
 function computedColumn(update: Read, received: ReadonlySet<string>): string | null {
   for (const { column, value } of update.read.sets) {
     const text = givenText(value, update.query);
-    if (!AMOUNT.test(column.replace(/([a-z])([A-Z])/g, '$1_$2')) || text === null) continue;
+    if (!AMOUNT.test(snakeCase(column)) || text === null) continue;
     if (/^-?\d+(?:\.\d+)?$/.test(text) && !received.has(text) && text !== '0') return column;
   }
   return null;

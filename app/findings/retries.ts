@@ -3,9 +3,10 @@ import { hasFailed } from '../panels/shared/failed-call.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
-import { callName, isReading, isRetryable, outcomeOf, pausesOf, triesOf } from './shared/calls.ts';
+import { callName, isReading, isRetryable, outcomeOf, triesOf } from './shared/calls.ts';
 import { type Call, endOf, type Needs, type Rule } from './shared/kept.ts';
 import { brokeBy, count, duration, excerpt, isPartial, shareOf } from './shared/wording.ts';
+import { pausesOf } from './shared/time.ts';
 
 const FINE_MS = 100;
 const FINE_ATTEMPTS = 3;

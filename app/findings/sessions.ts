@@ -7,14 +7,18 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { isInLibrary } from '../profiler/read/rows.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { callName } from './shared/calls.ts';
 import { isUntrustedHttps, receivedHeader, sentHeader, sentHeaders } from './shared/http.ts';
 import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
-import { labelOf } from './shared/queries.ts';
 import { count, duration, excerpt, requestText } from './shared/wording.ts';
 import { isCleared, readCookie } from './cookies.ts';
+import { workIn } from './shared/work.ts';
 
 const NAMED = 3;
+
+function namesText(names: readonly string[]): string {
+  const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
+  return `${named.join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''}`;
+}
 
 const sessionWithoutCookie: Rule<Needs<'request', 'routing'>> = {
   name: 'session-without-cookie',
@@ -30,12 +34,10 @@ const sessionWithoutCookie: Rule<Needs<'request', 'routing'>> = {
     if (receivedHeader(request, 'cookie') !== null || sentHeader(request, 'set-cookie') !== null) return [];
     const names = Object.keys(session);
     if (names.length === 0) return [];
-    const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
-    const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
     const proxy = isUntrustedHttps(request) ? ' (the proxy says https, but is not trusted)' : '';
     const isSecure = request.client.scheme === 'http' && request.sessionAndUser?.onlyHttps === true;
     const why = isSecure ? `: it is secure, and this request came over http${proxy}` : '';
-    const sentence = `The new session has ${named.join(', ')}${more}, but no session cookie was sent${why}${isSecure ? '. The' : ': the'} next request may not find it`;
+    const sentence = `The new session has ${namesText(names)}, but no session cookie was sent${why}${isSecure ? '. The' : ': the'} next request may not find it`;
     const made = isSecure ? routing?.layers.find(({ name }) => name === 'session')?.source : undefined;
     const place = made ?? routing?.route?.source;
     return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place }];
@@ -89,14 +91,8 @@ function staleMs(first: OtherRequest, second: OtherRequest): number | null {
 const CLOCK_MS = 0.1;
 
 /** Work that it mostly waited for meanwhile: the line between the reading and the writing. */
-function waitedFor({ kept: { http_client: calls, database } }: OtherRequest, ms: number) {
-  const all = [
-    ...(calls?.calls ?? []).map((call) => ({ ...call, what: callName(call) })),
-    ...(database === undefined
-      ? []
-      : database.queries.map((query) => ({ ...query, what: labelOf(database, query) }))),
-  ];
-  const [longest] = all.toSorted((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0));
+function waitedFor({ kept }: OtherRequest, ms: number) {
+  const [longest] = workIn(kept).toSorted((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0));
   if (longest === undefined || (longest.durationMs ?? 0) < ms / 2) return { text: '', place: null };
   const { what, durationMs, caller } = longest;
   return {
@@ -163,8 +159,7 @@ const sessionRenewed: Rule<Needs<'request', 'routing' | 'cache'>> = {
     if (before === undefined || !isRecord(had)) return [];
     const lost = Object.keys(had).filter((name) => !Object.hasOwn(session, name) && !OF_SIGN_IN.test(name));
     if (lost.length === 0) return [];
-    const names = lost.slice(0, NAMED).map((name) => `req.session.${excerpt(name, 60)}`);
-    const sentence = `The response began a new session without ${names.join(', ')}, which the session had before, at ${requestText(before.head)}`;
+    const sentence = `The response began a new session without ${namesText(lost)}, which the session had before, at ${requestText(before.head)}`;
     const place = renewedAt({ cache, routing });
     return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place }];
   },
@@ -179,9 +174,7 @@ const sessionChangedLate: Rule<Needs<'request', 'routing'>> = {
   find({ request: { sessionAndUser }, routing }) {
     const late = sessionAndUser?.late ?? [];
     if (late.length === 0) return [];
-    const named = late.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
-    const more = late.length > NAMED ? ` and ${late.length - NAMED} more` : '';
-    const sentence = `${named.join(', ')}${more} changed after the headers were sent, so this may not be saved`;
+    const sentence = `${namesText(late)} changed after the headers were sent, so this may not be saved`;
     return [
       { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
     ];

@@ -6,9 +6,10 @@ import { type Comparison, givenValue } from '../panels/shared/read-statement.ts'
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import { type Database, type Needs, type Query, type Rule } from './shared/kept.ts';
-import { keyedBy, textsIn } from './shared/conditions.ts';
+import { keyedBy, routeValues, textsIn } from './shared/conditions.ts';
 import {
   draftAt,
+  hasValue,
   isLarge,
   kindOf,
   labelOf,
@@ -16,15 +17,12 @@ import {
   readOf,
   readsOf,
   rowOf,
+  runsOf,
   sqlOf,
   textOf,
 } from './shared/queries.ts';
 import { isSuccess, receivedHeader } from './shared/http.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
-
-function routeValues({ routeParams }: KeptRequest): Set<string> {
-  return new Set(routeParams.flatMap(({ value }) => textOf(value) ?? []).filter((text) => text !== ''));
-}
 
 const BY_ORDER = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'not like', 'not ilike']);
 
@@ -387,13 +385,11 @@ const comparedAsNumber: Rule<Needs<'database' | 'request'>> = {
         const given = value?.kind === 'bound' ? query.bindings[value.index]?.value : undefined;
         if (operator !== '=' || value?.kind !== 'bound' || !received.some((one) => one.value === given))
           continue;
-        const texts = earlier.filter(({ kept }) => {
-          const before = kept.database;
-          return before?.queries.some(
-            (other) =>
-              sqlOf(before, other) === sql && typeOf(other.bindings[value.index]?.value) === 'string',
-          );
-        });
+        const texts = earlier.filter(({ kept }) =>
+          runsOf(kept.database, sql).some(
+            ({ bindings }) => typeOf(bindings[value.index]?.value) === 'string',
+          ),
+        );
         if (texts.length === 0) continue;
         const sentence = `${labelOf(database, query)} compares ${column} with a number, and with a text in ${count(texts.length, 'earlier request')}: MySQL converts each ${column} to a number, so texts without digits equal 0`;
         return [draftAt({ query, index }, sentence, 'bad')];
@@ -412,9 +408,7 @@ const idempotencyKeyLost: Rule<Needs<'database' | 'request', 'cache'>> = {
   find({ database, request, cache }) {
     const key = receivedHeader(request, 'idempotency-key');
     if (key === null) return [];
-    // Some ORMs write values into the text.
-    const has = ({ query }: Read): boolean =>
-      query.bindings.some(({ value }) => value === key) || sqlOf(database, query).includes(`'${key}'`);
+    const has = ({ query }: Read): boolean => hasValue(database, query, key);
     const reads = readsOf(database);
     const asked = reads.find((one) => one.read.verb === 'select' && one.query.rows === 0 && has(one));
     const writes = reads.filter(({ read, query }) => read.verb !== 'select' && query.rows !== 0);

@@ -1,6 +1,5 @@
 /** Where the time of a slow request went. */
 import { type WastefulScan, wastefulScan } from '../panels/shared/wasteful-scan.ts';
-import { mediaTypeOf } from '../profiler/http-text.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
@@ -10,14 +9,13 @@ import type { Profile, ProfileHead } from '../profiler/profile.ts';
 import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/read/query-plan.ts';
 import { BUSY, type Slice, type TimeLedger } from '../profiler/read/time-ledger.ts';
 import { isAfterMiss } from './shared/cache.ts';
-import { callName, pausesOf, triesOf } from './shared/calls.ts';
+import { callName, triesOf } from './shared/calls.ts';
 import { holdersText } from './shared/holders.ts';
 import { nameOfLayer } from './shared/http.ts';
 import {
   type Call,
   type Database,
   endOf,
-  type Interval,
   type Kept,
   type Needs,
   type Query,
@@ -30,12 +28,15 @@ import {
   isMostlyHeld,
   lengthOf,
   LONG_MS,
+  pausesOf,
   shareOfKind,
   usualText,
   type Wait,
   waitsOf,
 } from './shared/time.ts';
 import { count, duration, shareOf } from './shared/wording.ts';
+import { workIn } from './shared/work.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
 
 function nodesOf(root: PlanNode): PlanNode[] {
   const nodes: PlanNode[] = [];
@@ -274,32 +275,6 @@ const slowView: Rule<Needs<'views'>> = {
 
 type TemplateGiven = Needs<'views', 'database' | 'http_client'>;
 
-function startedWithin({ startMs }: Interval, view: Interval): boolean {
-  return startMs > view.startMs && startMs < endOf(view);
-}
-
-interface Work {
-  what: string;
-  panel: string;
-  anchor: string;
-  caller: string | null;
-}
-
-function workWithin({ database, http_client }: TemplateGiven, view: Interval): Work[] {
-  const work: Work[] = [];
-  database?.queries.forEach((query, index) => {
-    if (startedWithin(query, view))
-      work.push({
-        what: labelOf(database, query), panel: 'database', anchor: rowOf(index), caller: query.caller,
-      }); // prettier-ignore
-  });
-  http_client?.calls.forEach((call, index) => {
-    if (startedWithin(call, view))
-      work.push({ what: callName(call), panel: 'http_client', anchor: `c${index + 1}`, caller: call.caller });
-  });
-  return work;
-}
-
 const templateDoesIo: Rule<TemplateGiven> = {
   name: 'template-does-io',
   needs: ['views'],
@@ -308,9 +283,10 @@ const templateDoesIo: Rule<TemplateGiven> = {
   fix: 'Load everything the page shows in the handler, and pass values to the view, not functions or promises.',
   find(kept, { durationMs: wholeMs }) {
     if (kept.database === undefined && kept.http_client === undefined) return [];
+    const all = workIn(kept);
     return kept.views.views.flatMap((view) => {
       if (view.depth !== 0 || view.durationMs === null) return [];
-      const work = workWithin(kept, view);
+      const work = all.filter(({ startMs }) => startMs > view.startMs && startMs < endOf(view));
       const [first] = work;
       if (first === undefined) return [];
       const costMs = view.durationMs;

@@ -82,23 +82,18 @@ export const unendedTransaction: Rule<Needs<'database'>> = {
   },
 };
 
-/** Of a statement that was prepared before the profiler started, `node:sqlite` does not tell the connection. */
-function isOnAnother(query: Query, { instance, connection }: Query): boolean {
-  return query.instance === instance && query.connection !== null && query.connection !== connection;
-}
-
-function isOutside(
-  database: Database,
-  query: Query,
-  { first, last }: { first: Query; last: Query },
-): boolean {
+/**
+ * It ran in no transaction, on another connection, after this statement of a transaction and before the last one. Of a statement that was
+ * prepared before the profiler started, `node:sqlite` does not tell the connection.
+ */
+function isBeside(query: Query, after: Query, last: Query): boolean {
   return (
     query.transaction === null &&
-    query.error === null &&
-    isOnAnother(query, first) &&
-    query.startMs - query.waitMs >= endOf(first) &&
-    endOf(query) <= last.startMs &&
-    kindOf(database, query) === 'write'
+    query.instance === after.instance &&
+    query.connection !== null &&
+    query.connection !== after.connection &&
+    query.startMs - query.waitMs >= endOf(after) &&
+    endOf(query) <= last.startMs
   );
 }
 
@@ -121,7 +116,10 @@ const outsideTransaction: Rule<Needs<'database'>> = {
   find({ database }) {
     const { queries } = database;
     return transactionsOf(database).flatMap(({ sent, first, last }) => {
-      const outside = queries.filter((query) => isOutside(database, query, { first, last }));
+      const outside = queries.filter(
+        (query) =>
+          query.error === null && isBeside(query, first, last) && kindOf(database, query) === 'write',
+      );
       const [query] = outside;
       if (query === undefined) return [];
       const index = queries.indexOf(query);
@@ -167,13 +165,11 @@ const readOutside: Rule<Needs<'database'>> = {
       });
       for (const one of reads) {
         const { query, read } = one;
-        if (read.verb !== 'select' || query.transaction !== null) continue;
+        if (read.verb !== 'select') continue;
         const tables = tablesOf(database, query);
         const written = writes.find(
           (write) =>
-            isOnAnother(query, write.query) &&
-            query.startMs - query.waitMs >= endOf(write.query) &&
-            endOf(query) <= last.startMs &&
+            isBeside(query, write.query, last) &&
             tables.has(write.read.table?.toLowerCase() ?? '') &&
             (read.where === null || asksForWritten(one, write.query)),
         );
@@ -199,11 +195,8 @@ function locksInVain(
     read.isLocking &&
     LOCKS.test(plainSql(database, query)) &&
     query.rows !== 0 &&
-    query.transaction === null &&
-    isOnAnother(query, first) &&
-    beginsTransaction(sqlOf(database, first)) &&
-    query.startMs - query.waitMs >= endOf(first) &&
-    endOf(query) <= last.startMs
+    isBeside(query, first, last) &&
+    beginsTransaction(sqlOf(database, first))
   );
 }
 

@@ -10,8 +10,8 @@ import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts
 import { mishap } from './shared/mishap.ts';
 import { movedDays } from './shared/moved-days.ts';
 import { givenText, textsIn } from './shared/conditions.ts';
-import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf, textOf } from './shared/queries.ts';
-import { count, excerpt, listOf } from './shared/wording.ts';
+import { draftAt, hasValue, isWrite, labelOf, type Read, readOf, readsOf, sqlOf } from './shared/queries.ts';
+import { count, excerpt, listOf, snakeCase } from './shared/wording.ts';
 
 type Value = Leaf['value'];
 
@@ -67,7 +67,7 @@ interface Past {
 /** What earlier requests received for a field, and what the same kind of statement bound for it. */
 function pastOf(earlier: readonly OtherRequest[], name: string, { read }: Read): Past[] {
   return earlier.flatMap(({ head, kept: { request, database } }): Past[] => {
-    if (request === undefined || database === undefined) return [];
+    if (request === undefined) return [];
     const given = receivedFields(request).find((one) => sameName(one.name) === sameName(name));
     return readsOf(database)
       .filter((one) => one.read.verb === read.verb && one.read.table === read.table)
@@ -143,11 +143,6 @@ const falsyOverridden: Rule<Needs<'request' | 'database'>> = {
 };
 
 const WHOLE_MARK = /^\[masked \d+, [a-z]+\]$/;
-
-/** `pinCode` -> `pin_code` */
-function snakeCase(name: string): string {
-  return name.replace(/([a-z])([A-Z])/g, '$1_$2');
-}
 
 const PASSWORD = /^(?:\w+_)?(?:password|passwd|pwd|passphrase|passcode|pin|pincode)(?:_?\d)?$/i;
 const OF_HASH = /(?:^|_)(?:\w*hash|digest)$/i;
@@ -351,9 +346,7 @@ function isAskedFor(database: Database, name: string, value: string): boolean {
   return database.queries.some((query) => {
     const compared = readOf(database, query)?.where ?? [];
     return (
-      compared.some(({ column }) => sameName(column) === sameName(name)) ||
-      query.bindings.some((binding) => textOf(binding.value) === value) ||
-      sqlOf(database, query).includes(`'${value}'`)
+      compared.some(({ column }) => sameName(column) === sameName(name)) || hasValue(database, query, value)
     );
   });
 }
@@ -462,7 +455,6 @@ const parameterLost: Rule<Needs<'request' | 'database'>> = {
           const sent = asked === undefined ? undefined : parametersOf(asked).get(name);
           return (
             sent !== undefined &&
-            ran !== undefined &&
             readsOf(ran).some((read) => read.read.table === one.read.table && compares(read, name, sent))
           );
         });

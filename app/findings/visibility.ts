@@ -8,11 +8,12 @@ import type { Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { callerOf, isSame } from './shared/callers.ts';
-import { textsIn } from './shared/conditions.ts';
+import { OWNER, textsIn } from './shared/conditions.ts';
 import { isSuccess } from './shared/http.ts';
 import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
-import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, textOf } from './shared/queries.ts';
+import { draftAt, labelOf, plainSql, type Read, readsOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
+import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 function userOf(request: KeptRequest | undefined): string | null {
   const user = request?.sessionAndUser?.user;
@@ -52,7 +53,7 @@ function visibleIn({ read, query }: Read, user: string, database: Database): Vis
     : { own, shared: new Map(shared.map(({ column, value }) => [column, value])) };
 }
 
-function selectsAt(database: Database, { query, read }: Read): Read[] {
+function selectsAt(database: Database | undefined, { query, read }: Read): Read[] {
   return readsOf(database).filter(
     (one) => one.query.caller === query.caller && one.read.table === read.table && one.read.verb === 'select',
   );
@@ -72,7 +73,7 @@ function usualOf(
   earlier: readonly OtherRequest[],
 ): { visible: Visible; tokens: string[] } | null {
   const ran = earlier.flatMap(({ head: { token }, kept: { request, database } }) => {
-    const selects = database === undefined ? [] : selectsAt(database, one);
+    const selects = selectsAt(database, one);
     const by = userOf(request);
     if (database === undefined || selects.length === 0) return [];
     return [
@@ -98,8 +99,7 @@ function isAsked({ request }: Pick<Kept, 'request'>, { method, status }: Profile
 }
 
 /** Columns that say whose a row is. */
-const WHOSE =
-  /[a-z]_?id$|^(?:tenant|owner|account|customer|branch|organi[sz]ation|org|company|workspace|team)$/i;
+const WHOSE = new RegExp(`[a-z]_?id$|${OWNER.source}`, 'i');
 
 /** What a statement asks for without having received it: `branch_id = 2` of whoever asks. */
 function scopesOf({ read, query }: Read, request: KeptRequest | undefined): Map<string, string> {
@@ -172,17 +172,14 @@ function scopeLost(
   for (const column of openColumns(database, one)) {
     const runs = earlier.flatMap(({ head: { token }, kept }): Run[] => {
       const { database: theirs } = kept;
-      const selects =
-        theirs === undefined
-          ? []
-          : readsOf(theirs).filter(
-              (each) =>
-                each.read.table === one.read.table &&
-                (each.query.caller === one.query.caller
-                  ? each.read.verb === 'select'
-                  : // The line may not be known each time.
-                    headOf(theirs, each.query) === headOf(database, one.query)),
-            );
+      const selects = readsOf(theirs).filter(
+        (each) =>
+          each.read.table === one.read.table &&
+          (each.query.caller === one.query.caller
+            ? each.read.verb === 'select'
+            : // The line may not be known each time.
+              theirs !== undefined && headOf(theirs, each.query) === headOf(database, one.query)),
+      );
       return selects.map((each) => ({
         token,
         request: kept.request,

@@ -2,7 +2,7 @@
 import { leavesOf, parseBeginning } from '../../panels/shared/json-leaves.ts';
 import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
-import { type Call, endOf, type Interval } from './kept.ts';
+import { type Call, endOf } from './kept.ts';
 
 /** `POST rates.example/v2/quote`, without the query, which may hold secrets. */
 export function callName({ method, url }: Pick<Call, 'method' | 'url'>): string {
@@ -54,14 +54,6 @@ export function triesOf(calls: readonly Call[]): number[][] {
     all.push(attempts);
   });
   return all.filter(({ length }) => length > 1);
-}
-
-/** Between attempts of one call. */
-export function pausesOf(attempts: readonly Call[]): (Interval & { durationMs: number })[] {
-  return attempts.slice(1).map((call, at) => {
-    const startMs = endOf(attempts[at] ?? call);
-    return { startMs, durationMs: call.startMs - startMs };
-  });
 }
 
 export function isReading({ method }: Pick<Call, 'method'>): boolean {

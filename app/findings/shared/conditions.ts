@@ -1,7 +1,9 @@
 /** What the conditions of a statement ask for. */
 import { type Comparison, givenValue, type StatementValue } from '../../panels/shared/read-statement.ts';
 import type { Query } from './kept.ts';
-import { PRIMARY, type Read, textOf } from './queries.ts';
+import { type Read, textOf } from './queries.ts';
+import type { KeptRequest } from '../../panels/request/data.ts';
+import { PRIMARY } from '../../panels/shared/primary-key.ts';
 
 /** What a value of the statement's text was, as a text; null: no text or number, or not known. */
 export function givenText(value: StatementValue | undefined, { bindings }: Query): string | null {
@@ -11,6 +13,15 @@ export function givenText(value: StatementValue | undefined, { bindings }: Query
 export function textsIn({ values }: Comparison, query: Query): string[] {
   return values.flatMap((value) => givenText(value, query) ?? []);
 }
+
+/** Values of the parameters of the path. */
+export function routeValues({ routeParams }: KeptRequest): Set<string> {
+  return new Set(routeParams.flatMap(({ value }) => textOf(value) ?? []).filter((text) => text !== ''));
+}
+
+/** Columns that say whose a row is. */
+export const OWNER =
+  /^(?:owner|user|tenant|account|customer|member|author|branch|org|organi[sz]ation|company|workspace|team)(?:_?id)?$/i;
 
 /** Whether the statement is about the row with this key. */
 export function asksForKey({ read, query }: Read, key: string): boolean {

@@ -2,12 +2,14 @@
 import type { KeptRequest } from '../../panels/request/data.ts';
 import { lastRunning, type RanLayer } from '../../panels/shared/ran-layers.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
-import { authorOf, receivedHeader, type SentHeader, sentHeader } from './http.ts';
+import { authorOf, directivesIn, receivedHeader, type SentHeader, sentHeader } from './http.ts';
 import type { Needs } from './kept.ts';
 import { excerpt } from './wording.ts';
 
 /** Need not be allowed. */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
+
+const ANY_ORIGIN = 'Access-Control-Allow-Origin is *, which is not valid with credentials';
 
 interface Exchange {
   request: KeptRequest;
@@ -25,7 +27,7 @@ function isSameOrigin(request: KeptRequest, origin: string): boolean {
 }
 
 function listed(header: SentHeader | null): Set<string> {
-  return new Set((header?.value ?? '').split(',').map((item) => item.trim().toLowerCase()));
+  return new Set(directivesIn(header?.value.toLowerCase() ?? ''));
 }
 
 function missingIn({ request, wanted }: Exchange): string | null {
@@ -38,10 +40,10 @@ function missingIn({ request, wanted }: Exchange): string | null {
   )
     return `Access-Control-Allow-Methods does not have ${excerpt(wanted, 20)}`;
   const names = listed(sentHeader(request, 'access-control-allow-headers'));
-  const asked = (receivedHeader(request, 'access-control-request-headers') ?? '').split(',');
-  const missing = asked
-    .map((name) => name.trim().toLowerCase())
-    .find((name) => name !== '' && !names.has(name) && (name === 'authorization' || !names.has('*')));
+  const asked = receivedHeader(request, 'access-control-request-headers') ?? '';
+  const missing = directivesIn(asked.toLowerCase()).find(
+    (name) => !names.has(name) && (name === 'authorization' || !names.has('*')),
+  );
   return missing === undefined ? null : `Access-Control-Allow-Headers does not have ${excerpt(missing, 60)}`;
 }
 
@@ -69,7 +71,7 @@ function reasonOf(exchange: Exchange): string | null {
       ? absenceOf(request, origin)
       : null;
   if (allowed.value === '*' && promisesCredentials(exchange) && receivedHeader(request, 'cookie') !== null)
-    return 'Access-Control-Allow-Origin is *, which is not valid with credentials';
+    return ANY_ORIGIN;
   if (allowed.value !== '*' && allowed.value !== origin)
     return `Access-Control-Allow-Origin is ${excerpt(allowed.value, 80)}, and the page is of ${excerpt(origin, 80)}${nearlyText(allowed.value, origin)}`;
   return wanted === null ? null : missingIn(exchange);
@@ -108,8 +110,7 @@ export function corsReasonOf(
 ): { reason: string; layer: RanLayer | undefined } | null {
   const refusal = corsRefusalOf(kept, head);
   if (refusal === null) return null;
-  const reason = refusal.reason ?? 'Access-Control-Allow-Origin is *, which is not valid with credentials';
-  return { reason, layer: refusal.layer };
+  return { reason: refusal.reason ?? ANY_ORIGIN, layer: refusal.layer };
 }
 
 /** What a call with credentials would need; null if it was sent, or the call was of the same origin. */
@@ -121,8 +122,7 @@ export function credentialsReasonOf({
   const allowed = sentHeader(request, 'access-control-allow-origin');
   if (origin === null || allowed === null || isSameOrigin(request, origin)) return null;
   const layer = authorOf(request, routing, allowed.anchor);
-  if (allowed.value === '*')
-    return { reason: 'Access-Control-Allow-Origin is *, which is not valid with credentials', layer };
+  if (allowed.value === '*') return { reason: ANY_ORIGIN, layer };
   return promisesCredentials({ request })
     ? null
     : { reason: 'Access-Control-Allow-Credentials was not sent', layer };

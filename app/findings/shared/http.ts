@@ -35,16 +35,6 @@ export function receivedHeader({ headers }: KeptRequest, name: string): string |
   return namedHeader(headers, name);
 }
 
-/** Headers by which responses may differ on purpose. */
-const TELLS = /^(?:accept|accept-language|authorization|cookie|hx-request|x-.*)$/i;
-const NAMES_REQUEST = /trace|request-?id|correlation|b3|forwarded|real-ip/i;
-
-/** The same text for requests of one kind of client, user and session. */
-export function clientOf({ headers, sessionAndUser }: KeptRequest): string {
-  const told = headers.filter(({ name }) => TELLS.test(name) && !NAMES_REQUEST.test(name));
-  return JSON.stringify([told, sessionAndUser]);
-}
-
 export function layerAt({ layers }: KeptRouting, index: number | null | undefined): RanLayer | undefined {
   return index === undefined || index === null ? undefined : layers[index];
 }
@@ -93,6 +83,19 @@ export function headerAt({ anchor = '' }: Finding, profile: Profile): string | n
       Number(anchor.slice('rh-'.length)) - 1
     ]?.name.toLowerCase() ?? null
   );
+}
+
+/** The first of these directives that a Content-Security-Policy has. */
+export function policyDirective(
+  policy: string,
+  names: readonly string[],
+): { name: string; value: string } | null {
+  const directives = policy.split(/[;,]/).map((part) => {
+    const [name = '', ...values] = part.trim().split(/\s+/);
+    return { name: name.toLowerCase(), value: values.join(' ') };
+  });
+  const found = names.map((name) => directives.find((one) => one.name === name));
+  return found.find((one) => one !== undefined) ?? null;
 }
 
 export function directivesIn(value: string): string[] {

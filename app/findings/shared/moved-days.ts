@@ -1,10 +1,10 @@
 /** Days that a response has as the days before. */
 import { sameName } from '../../panels/shared/compare-values.ts';
-import { mediaTypeOf } from '../../profiler/http-text.ts';
 import { foundRows } from '../../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn } from '../../panels/shared/json-leaves.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { Kept, Query } from './kept.ts';
+import { mediaTypeOf } from '../../profiler/http-text.ts';
 
 export const DAY = /^(\d{4}-\d\d-\d\d)$/;
 export const DAY_MS = 86_400_000;

@@ -9,6 +9,8 @@ import type { Database, Query } from './kept.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import type { Json } from '../../profiler/json.ts';
 
+export { PRIMARY } from '../../panels/shared/primary-key.ts';
+
 export function readOf(
   { statements }: Database,
   { statement }: Pick<Query, 'statement'>,
@@ -26,7 +28,9 @@ export interface Read {
 /** Of the queries of a profile, for all rules. */
 const known = new WeakMap<Database['queries'], readonly Read[]>();
 
-export function readsOf(database: Database): readonly Read[] {
+/** None of a request without a database. */
+export function readsOf(database: Database | undefined): readonly Read[] {
+  if (database === undefined) return [];
   const before = known.get(database.queries);
   if (before !== undefined) return before;
   const reads = database.queries.flatMap((query, index) => {
@@ -53,8 +57,6 @@ export function hasJoinsOf(sql: string, other: string): boolean {
   return joins !== undefined && other.toLowerCase().includes(joins);
 }
 
-export const PRIMARY = /^(?:_?id|uuid)$/i;
-
 /** An INSERT that skips rows that are there. */
 export const LEAVES_AS_IS = /\bon conflict\b[^;]*? do nothing\b|\binsert (?:or )?ignore\b/i;
 
@@ -70,6 +72,18 @@ export function draftAt(
 
 export function sqlOf({ statements }: Database, { statement }: Query): string {
   return statements[statement]?.sql ?? '';
+}
+
+/** The runs of the statement with this text. */
+export function runsOf(database: Database | undefined, sql: string): Query[] {
+  return database?.queries.filter((query) => sqlOf(database, query) === sql) ?? [];
+}
+
+/** Bound, or in quotes in its text, as some ORMs write it. */
+export function hasValue(database: Database, query: Query, value: string): boolean {
+  return (
+    query.bindings.some((one) => textOf(one.value) === value) || sqlOf(database, query).includes(`'${value}'`)
+  );
 }
 
 /** A text of the statement in which names have no quotes, for patterns. */

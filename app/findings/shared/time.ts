@@ -49,13 +49,23 @@ export function shareOfKind({ shares }: TimeLedger, kind: SpanKind): Pick<TimeSh
 /** Shorter pauses are the time that the code itself takes. */
 const PAUSE_MS = 20;
 
+/** Between runs, such as attempts of one call; negative: they overlapped. */
+export function pausesOf(runs: readonly Interval[]): (Interval & { durationMs: number })[] {
+  return runs.slice(1).map((run, index) => {
+    const startMs = endOf(runs[index] ?? run);
+    return { startMs, durationMs: run.startMs - startMs };
+  });
+}
+
+export function areSequential(runs: readonly Interval[]): boolean {
+  return pausesOf(runs).every(({ durationMs }) => durationMs >= 0);
+}
+
 /** Before each repetition the request paused: it asked again for what might have changed. */
 export function arePolls(runs: readonly Interval[], time: TimeLedger): boolean {
-  return runs.slice(1).every((run, index) => {
-    const startMs = endOf(runs[index] ?? run);
-    const durationMs = run.startMs - startMs;
-    return durationMs >= PAUSE_MS && time.ownedMs({ startMs, durationMs }, ['idle']) > durationMs / 2;
-  });
+  return pausesOf(runs).every(
+    (pause) => pause.durationMs >= PAUSE_MS && time.ownedMs(pause, ['idle']) > pause.durationMs / 2,
+  );
 }
 
 /** Share of a statement or call that has to lie within another for the two to be one wait. */

@@ -63,6 +63,11 @@ export function listOf(names: readonly string[]): string {
   return [all.slice(0, -1).join(', '), ...all.slice(-1)].filter((part) => part !== '').join(' and ');
 }
 
+/** `pinCode` -> `pin_Code` */
+export function snakeCase(name: string): string {
+  return name.replace(/([a-z])([A-Z])/g, '$1_$2');
+}
+
 /** `note` of `notes`, `category` of `categories` */
 export function singular(name: string): string {
   return sameName(name).replace(/ies$/, 'y').replace(/s$/, '');

@@ -39,9 +39,9 @@ const MOST_FIELDS = 200;
 /** Routes below the same segment that tell which middleware belongs there. */
 const FEWEST_SIBLINGS = 3;
 const MISS = ': miss';
-/** Kinds of work that a cache spares. */
 /** Of a cache in the process: its value comes from memory. */
 const IN_MEMORY = 'cache';
+/** Kinds of work that a cache spares. */
 const SPARED: ReadonlySet<string> = new Set(['query', 'redis', 'call']);
 const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 /** Names of middleware that protects what it stands before. */

@@ -16,6 +16,8 @@ import { receivedFields } from '../shared/received.ts';
 import { isWriting } from '../shared/statements.ts';
 import { sentIn } from './differences.ts';
 import type { BesideRow } from './step.ts';
+import { NAMES_REQUEST, userText } from '../shared/client.ts';
+import { commonEnds } from '../../profiler/common-ends.ts';
 
 type Other = EarlierRequest<Partial<AllKept>>;
 type Query = AllKept['database']['queries'][number];
@@ -31,13 +33,12 @@ const NOW_MS = 10_000;
 const RANDOM = /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[\w-]{20,})$/i;
 
 /** Headers that decide about the response. */
-const TOLD =
-  /^(?:accept|accept-language|idempotency-key|if-.*|prefer|range|x-(?!request-id|forwarded|real-ip|b3|trace).*)$/i;
+const TOLD = /^(?:accept|accept-language|idempotency-key|if-.*|prefer|range|x-.*)$/i;
 
 /** Received values and deciding headers, by name. */
 function askedWith({ kept: { request } }: Other): Map<string, string> {
   if (request === undefined) return new Map();
-  const told = request.headers.filter(({ name }) => TOLD.test(name));
+  const told = request.headers.filter(({ name }) => TOLD.test(name) && !NAMES_REQUEST.test(name));
   return new Map([
     ...receivedFields(request).map(({ from, path, value }) => [`${from} ${path}`, shown(value)] as const),
     ...told.map(({ name, value }) => [`header ${name.toLowerCase()}`, shown(value)] as const),
@@ -50,7 +51,7 @@ function lineOf(one: Other): string {
 }
 
 function userOf({ kept: { request } }: Other): string {
-  return withoutNumbers(JSON.stringify(request?.sessionAndUser ?? null));
+  return userText(request ?? {});
 }
 
 interface Before {
@@ -136,11 +137,8 @@ const COMPARED = /^(?:[<>=!]+|i?like|in|\(?\?\)?)$/i;
 /** Where two texts differ, in whole words. */
 function changedPart(was: string, is: string): string {
   const [before, now] = [was.split(' '), is.split(' ')];
-  let first = 0;
-  while (first < Math.min(before.length, now.length) && before[first] === now[first]) first++;
-  let last = 0;
-  const most = Math.min(before.length, now.length) - first;
-  while (last < most && before.at(-1 - last) === now.at(-1 - last)) last++;
+  const [first, same] = commonEnds(before, now);
+  let last = same;
   while (last > 0 && COMPARED.test(now.at(-last) ?? '')) last--;
   const [old, fresh] = [before, now].map((words) =>
     words
@@ -176,8 +174,7 @@ function ranOnce(own: Other, before: Other): BesideRow[] {
 function tablesOf(other: Other, isWanted: (sql: string) => boolean): Map<string, string | null> {
   return new Map(
     statementsOf(other).flatMap(({ sql, system, query }) => {
-      const { operation, read } = aboutStatement(sql, system);
-      const table = (read?.table ?? operation.table)?.toLowerCase();
+      const { table } = aboutStatement(sql, system);
       const isDone = query.error === null && query.rows !== 0;
       return table !== undefined && isDone && isWanted(sql) ? [[table, query.caller] as const] : [];
     }),

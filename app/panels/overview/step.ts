@@ -52,11 +52,7 @@ export function receivedAs(values: readonly ComparedValue[], asText: readonly Nu
       ? `${name}: another value, masked`
       : [
           `${name}: ${valueText(received.value)}`,
-          received.isText || change === 'case'
-            ? ''
-            : typeof received.value === 'object'
-              ? ''
-              : typeOf(received.value),
+          received.isText || change === 'case' ? '' : typeOf(received.value),
         ]
           .filter((text) => text !== '')
           .join(', '),

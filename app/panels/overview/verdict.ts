@@ -8,14 +8,14 @@ import type { Row } from '../../profiler/read/rows.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { isRead } from '../shared/statements.ts';
-import { isPage, pageText } from '../shared/page-text.ts';
-import { parseBeginning } from '../shared/json-leaves.ts';
 import { thrownAt } from '../shared/kept-panels.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { Response } from '../request/data.ts';
 import { answeredText, type Ran, senderOf } from './ran.ts';
 import { lineOf, valueText } from './step.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
+import { parseBeginning } from '../shared/json-leaves.ts';
+import { isPage, pageText } from '../shared/page-text.ts';
 
 export interface Verdict {
   text: string;
@@ -155,10 +155,7 @@ export function changedRows(
           ['k', name],
           ['', ` received as ${as}${first('bound as')}${first('sent as')}`],
         ]),
-        note:
-          received.field.replace(/ .*/, '') === 'body'
-            ? 'from the body'
-            : `from the ${received.field.replace(/ .*/, '')}`,
+        note: `from the ${received.field.replace(/ .*/, '')}`,
         place: places[0] ?? null,
       },
     ];

@@ -50,6 +50,11 @@ class StatementFacts {
     return (this.#sources ??= sourcesIn(this.#sql, this.#system));
   }
 
+  /** That it reads or writes, or the first of them, in lower case. */
+  get table(): string | undefined {
+    return (this.read?.table ?? this.operation.table)?.toLowerCase();
+  }
+
   get read(): ReadStatement | null {
     if (this.#read === undefined) this.#read = readStatement(this.#sql, this.#system);
     return this.#read;

@@ -9,6 +9,7 @@ import type { Response } from '../request/data.ts';
 import { type Leaf, leavesOf, parseBeginning } from './json-leaves.ts';
 import { receivedFields, type ReceivedRecord } from './received.ts';
 import { isRead } from './statements.ts';
+import { commonEnds } from '../../profiler/common-ends.ts';
 
 export interface FieldAt {
   /** `path id`, `query page`, `form quantity`, `body lines.0.quantity`; of a statement the column; of the response the path. */
@@ -160,22 +161,13 @@ function shapeOf(text: string): string {
     .replace(/\d+/g, '0');
 }
 
-/** Signs that both begin and end with. */
-function sharedLength(a: string, b: string): number {
-  const most = Math.min(a.length, b.length);
-  let start = 0;
-  while (start < most && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < most - start && a.at(-1 - end) === b.at(-1 - end)) end++;
-  return start + end;
-}
-
 /** A text that was sent for a received key or code, or about it: its label, or a message. */
 function isSaidOf(before: Leaf['value'], { value, field, isMasked: hidden }: FieldAt): boolean {
   if (typeof value !== 'string' || hidden || !/\p{L}{2}/u.test(value)) return false;
   if (OF_ERRORS.test(field) || typeof before !== 'string') return true;
   if (isMadeFrom(before, value) || shapeOf(before) === shapeOf(value)) return false;
-  return sharedLength(before, value) * 2 < Math.max(before.length, value.length);
+  const [start, end] = commonEnds(before, value);
+  return (start + end) * 2 < Math.max(before.length, value.length);
 }
 
 type Received = ComparedValue['received'] & { name: string };

@@ -1,5 +1,6 @@
 /** What differs between two JSON values, by path. */
 import { isRecord, type Json } from '../../profiler/json.ts';
+import { primaryKeyOf } from './primary-key.ts';
 
 const MOST_DEEP = 8;
 
@@ -11,7 +12,7 @@ export interface Change {
 }
 
 function keyOf(value: Json): Json | undefined {
-  return isRecord(value) ? (value.id ?? value._id ?? value.uuid) : undefined;
+  return isRecord(value) ? primaryKeyOf(value) : undefined;
 }
 
 /** Members by name, elements by their id or else by their place. */

@@ -9,10 +9,11 @@ import type { Json } from '../../profiler/json.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
 import { aboutStatement } from './about-statement.ts';
 import { foundRows } from './found-rows.ts';
-import { clockOf, seenTimes, type Times } from './overlap.ts';
+import { clockOf, READS_KEY, seenTimes, type Times } from './overlap.ts';
 import type { Kept as AllKept } from './panel-data.ts';
+import { PRIMARY_KEYS } from './primary-key.ts';
 import { endOf } from './rows.ts';
-import { type RowTouched, rowTouched } from './row-touched.ts';
+import { isWithin, type RowTouched, rowTouched } from './row-touched.ts';
 import { type Binding, isWholeBinding } from './sql-values.ts';
 import { isWriting } from './statements.ts';
 
@@ -56,7 +57,6 @@ interface Write {
 }
 
 const MOST_READS = 100;
-const KEYS = ['id', '_id', 'uuid'];
 /** Columns by which a few rows are looked up. */
 const KEY = /(?:^|_)(?:id|uuid|key|code|sku|slug|email|number)$|[a-z]Id$/;
 const UPSERT = /\bon\s+(?:conflict|duplicate)\b/i;
@@ -78,11 +78,7 @@ function valuesOf(pairs: Iterable<readonly [string, Json]>): Map<string, string>
 }
 
 function idOf(values: Values): string | undefined {
-  return KEYS.map((key) => values.get(key)).find((id) => id !== undefined);
-}
-
-function isWithin(part: Values, whole: Values): boolean {
-  return [...part].every(([column, value]) => whole.get(column) === value);
+  return PRIMARY_KEYS.map((key) => values.get(key)).find((id) => id !== undefined);
 }
 
 /** Of a moment or an amount, a database may have another spelling. */
@@ -125,7 +121,7 @@ function rowReads(database: Database): Read[] {
     } = aboutStatement(statement.sql, statement.system).read ?? {};
     if (!isOne && !where?.some(({ column }) => KEY.test(column) && row.where.has(column.toLowerCase())))
       return [];
-    const isById = KEYS.some((key) => row.where.has(key));
+    const isById = PRIMARY_KEYS.some((key) => row.where.has(key));
     const isPlain = row.does === 'read' && joins === 0;
     const cells =
       row.does === 'count' ? [] : foundRows(query).map((found) => valuesOf(Object.entries(found)));
@@ -195,7 +191,7 @@ function hasCells(written: Values, found: Values, but: Values): boolean {
   return (
     equal.length >= LEAST_CELLS &&
     equal.some(([, value]) => value.length >= TELLING) &&
-    !isOther(new Map([...written].filter(([column]) => !KEYS.includes(column))), found)
+    !isOther(new Map([...written].filter(([column]) => !PRIMARY_KEYS.includes(column))), found)
   );
 }
 
@@ -223,7 +219,7 @@ function rowMatches(values: Values, { isNew, row, isOld }: Change, read: Read): 
   if (isSame) {
     const got = read.found.length === 1 ? read.found[0] : read.found[id === undefined ? -1 : ids.indexOf(id)];
     const written = [...(row?.sets ?? values)].filter(
-      ([column]) => !where.has(column) && !KEYS.includes(column),
+      ([column]) => !where.has(column) && !PRIMARY_KEYS.includes(column),
     );
     const isThere = written.some(([column, value]) => value !== null && got?.get(column) === value);
     // Something that was not recorded has written since.
@@ -231,7 +227,7 @@ function rowMatches(values: Values, { isNew, row, isOld }: Change, read: Read): 
   }
   const isAnother = read.found.every((found) => isOther(conditions, found));
   if (read.isWhole && (isAnother || (id !== undefined && !ids.includes(undefined)))) return 'no';
-  return isNew && id === undefined && KEYS.some((key) => where.has(key)) ? 'no' : 'maybe';
+  return isNew && id === undefined && PRIMARY_KEYS.some((key) => where.has(key)) ? 'no' : 'maybe';
 }
 
 function rowWrites(database: Database): Write[] {
@@ -241,8 +237,7 @@ function rowWrites(database: Database): Write[] {
     const { sql, system } = statement;
     const seen = sql === '' || isControl(sql) || !isWriting(sql) ? null : seenTimes(database, query);
     if (seen === null) return [];
-    const { operation, read } = aboutStatement(sql, system);
-    const table = (read?.table ?? operation.table)?.toLowerCase();
+    const { operation, table } = aboutStatement(sql, system);
     const isInsert = operation.name === 'insert' || operation.name === 'replace';
     const isNew = operation.name === 'insert' && !UPSERT.test(sql);
     const row = isInsert ? null : rowTouched(sql, query.bindings, system);
@@ -266,7 +261,6 @@ function rowWrites(database: Database): Write[] {
   });
 }
 
-const READS_KEY = /^(?:GET|HGET|HGETALL|JSON\.GET)$/;
 const DELETES_KEY = /^(?:DEL|UNLINK|GETDEL)$/;
 const WRITES_KEY =
   /^(?:SET|SETEX|PSETEX|SETNX|GETSET|MSET|HSET|HMSET|HSETNX|INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|HINCRBY|HINCRBYFLOAT|HDEL|APPEND|JSON\.SET)$/;

@@ -132,7 +132,7 @@ function rowTouches(database: KeptQueries): Touch[] {
   });
 }
 
-const READS_KEY = /^(?:GET|HGET|HGETALL|JSON\.GET)$/;
+export const READS_KEY = /^(?:GET|HGET|HGETALL|JSON\.GET)$/;
 const WRITES_KEY =
   /^(?:SET|SETEX|PSETEX|GETSET|HSET|HMSET|DEL|UNLINK|INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|HINCRBY|HDEL|APPEND|JSON\.SET)$/;
 

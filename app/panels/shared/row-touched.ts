@@ -84,8 +84,8 @@ export function rowTouched(
   return { ...touched, does: read.isAggregated ? 'count' : 'read', reads };
 }
 
-function isWithin(a: RowTouched['where'], b: RowTouched['where']): boolean {
-  return [...a].every(([column, value]) => b.get(column) === value);
+export function isWithin(part: RowTouched['where'], whole: RowTouched['where']): boolean {
+  return [...part].every(([column, value]) => whole.get(column) === value);
 }
 
 /** One of the two names all values that the other one names: if each is about one row, it is the same. */
