@@ -12,6 +12,7 @@ import {
   hasJoinsOf,
   labelOf,
   plainSql,
+  PRIMARY,
   type Read,
   readsOf,
   runsOf,
@@ -19,7 +20,6 @@ import {
 } from './shared/queries.ts';
 import { bracketed, count, excerpt } from './shared/wording.ts';
 import { limitOf } from './shared/statement-reasons.ts';
-import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
 function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string; value: string }[] {
@@ -77,6 +77,8 @@ const anyRow: Rule<Needs<'database' | 'request'>> = {
     const found = readsOf(database).filter((one) => one.query.rows !== 0 && !isWanted(one));
     const [one] = found;
     if (one === undefined || found.length > 1 || !readsAnyRow(one)) return [];
+    // Of an ORM that was seen to drop a condition, condition-dropped tells.
+    if (one.query.dropped !== undefined) return [];
     const sentence = `${labelOf(database, one.query)} has LIMIT 1, no WHERE and no ORDER BY, so it reads any row: the response has another id than ${excerpt(first.name, 40)}, as if its criterion was undefined`;
     return [draftAt(one, sentence, 'bad')];
   },

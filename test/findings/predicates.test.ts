@@ -1,7 +1,5 @@
 import { expect } from 'chai';
-import { dateRules } from '../../app/findings/dates.ts';
-import { predicateRules } from '../../app/findings/predicates.ts';
-import { valueRules } from '../../app/findings/values.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 type Database = ReturnType<typeof keptQueries>;
@@ -12,15 +10,11 @@ function found(
   request = keptRequest(),
   earlier: readonly Database[] = [],
 ): string[] {
-  const rule = [...predicateRules, ...dateRules].find((one) => one.name === name);
   const beside = {
     siblings: [],
     earlier: earlier.map((before) => ({ head: {}, kept: { database: before } })),
   };
-  const head = { method: 'GET', status: 200 };
-  return (rule?.find({ database, request }, head as never, beside as never) ?? []).map(
-    ({ sentence }) => sentence,
-  );
+  return sentencesOf(name, { database, request }, { method: 'GET', status: 200 }, beside);
 }
 
 describe('findings from conditions and keys', () => {
@@ -39,6 +33,8 @@ describe('findings from conditions and keys', () => {
       { sql: 'select * from orders where customer_id = $1 limit 1', bindings: { customer_id: 2 } },
     );
     expect(of({ id: 7 }, settings)).to.deep.equal([]);
+    const queries = any.queries.map((query) => ({ ...query, dropped: ['id'] }));
+    expect(of({ id: 1 }, { ...any, queries }), 'named by condition-dropped').to.deep.equal([]);
     const only = keptQueries({ sql: 'select * from site_settings limit 1' });
     expect(of({ id: 1 }, only), 'a table of one row').to.deep.equal([]);
   });
@@ -261,10 +257,8 @@ describe('finding parameter-lost', () => {
     kept: { request: keptRequest({ query }), database: keptQueries({ sql, bindings, rows: 3 }) },
   });
   const one = asked({ voice: 'alto' }, 'select id, mobile from singers where voice = $1 order by name', { voice: 'alto' }); // prettier-ignore
-  const of = ({ head, kept }: ReturnType<typeof asked>, ...earlier: readonly object[]) => {
-    const rule = valueRules.find(({ name }) => name === 'parameter-lost');
-    return (rule?.find(kept, head as never, { earlier } as never) ?? []).map(({ sentence }) => sentence);
-  };
+  const of = ({ head, kept }: ReturnType<typeof asked>, ...earlier: readonly object[]) =>
+    sentencesOf('parameter-lost', kept, head, { earlier });
 
   it('names a parameter without a condition that it had before', () => {
     expect(of(asked({ voice: 'altoo' }, all), one)).to.deep.equal([
