@@ -1,10 +1,9 @@
 /** Sums over rows that a join repeats, and totals that an OFFSET skips. */
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Needs, Rule } from './shared/kept.ts';
-import { draftAt, labelOf, plainSql, readsOf } from './shared/queries.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, readsOf } from './shared/queries.ts';
 import { offsetOf } from './shared/statement-reasons.ts';
 import { count, excerpt } from './shared/wording.ts';
-import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 /** The same text with a filler in place of quoted texts and what is in brackets, so that clauses and commas can be found. */
 function outline(sql: string): string {

@@ -15,7 +15,7 @@ import type { Needs, Rule } from './shared/kept.ts';
 import { count, excerpt } from './shared/wording.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
 
-export const corsRefused: Rule<Needs<'request' | 'routing', 'browser'>> = {
+const corsRefused: Rule<Needs<'request' | 'routing', 'browser'>> = {
   name: 'cors-refused',
   needs: ['request', 'routing'],
   labels: ['CORS refused'],

@@ -22,10 +22,19 @@ import {
   type Rule,
 } from './shared/kept.ts';
 import { asksForKey, routeValues, textsIn } from './shared/conditions.ts';
-import { draftAt, labelOf, plainSql, type Read, readsOf, runsOf, sqlOf, textOf } from './shared/queries.ts';
+import {
+  draftAt,
+  labelOf,
+  plainSql,
+  PRIMARY,
+  type Read,
+  readsOf,
+  runsOf,
+  sqlOf,
+  textOf,
+} from './shared/queries.ts';
 import { excerpt, singular } from './shared/wording.ts';
 import { isSuccess, nameOfLayer } from './shared/http.ts';
-import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;

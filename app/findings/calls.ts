@@ -403,7 +403,7 @@ function countsText(chain: readonly Work[]): string {
   return `${count(calls, 'call')}${reads === 0 ? '' : ` and ${count(reads, 'read')}`}`;
 }
 
-export const sequentialCalls: Rule<Given> = {
+const sequentialCalls: Rule<Given> = {
   name: 'sequential-calls',
   needs: ['http_client'],
   labels: ['sequential calls'],

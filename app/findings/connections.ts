@@ -68,7 +68,7 @@ function requestsInARow(line: string, head: ProfileHead, earlier: readonly Other
   return requests;
 }
 
-export const connectionPerRequest: Rule<Needs<'database'>> = {
+const connectionPerRequest: Rule<Needs<'database'>> = {
   name: 'connection-per-request',
   needs: ['database'],
   labels: ['connection per request'],
@@ -150,7 +150,7 @@ function leakOf(heldBy: Holders): Pick<FindingDraft, 'sentence' | 'place' | 'fix
   };
 }
 
-export const poolWait: Rule<PoolGiven> = {
+const poolWait: Rule<PoolGiven> = {
   name: 'pool-wait',
   needs: ['database'],
   labels: ['pool wait', 'connection leak'],
@@ -195,7 +195,7 @@ export const poolWait: Rule<PoolGiven> = {
   },
 };
 
-export const lockWait: Rule<Needs<'database'>> = {
+const lockWait: Rule<Needs<'database'>> = {
   name: 'lock-wait',
   needs: ['database'],
   labels: ['lock wait'],

@@ -38,7 +38,7 @@ function isSafe(origin: string | null): boolean {
   return url !== null && (url.protocol === 'https:' || LOCAL.test(url.hostname));
 }
 
-export const cookieRejected: Rule<Needs<'request'>> = {
+const cookieRejected: Rule<Needs<'request'>> = {
   name: 'cookie-rejected',
   needs: ['request'],
   labels: ['cookie rejected'],

@@ -42,7 +42,7 @@ function callerOf(work: readonly Started[]): string | null {
   return work.find(({ caller }) => caller !== null)?.caller ?? null;
 }
 
-export const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'>> = {
+const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'>> = {
   name: 'work-after-response',
   needs: ['request'],
   labels: ['after the response'],
@@ -120,7 +120,7 @@ function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awa
   return { text: `${nameOfLayer(layer)} ${what}`, place: layer.source };
 }
 
-export const clientLeft: Rule<Given> = {
+const clientLeft: Rule<Given> = {
   name: 'client-left',
   needs: ['request'],
   labels: ['client left', 'connection closed'],

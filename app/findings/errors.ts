@@ -57,7 +57,7 @@ function isOfLostCall(error: Error, client: Kept['http_client'] | undefined): bo
   return lostMethods(client?.calls ?? []).some(({ next }) => isInResponse(error, next.responseBody?.text));
 }
 
-export const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http_client'>> = {
+const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http_client'>> = {
   name: 'error-thrown',
   needs: ['exception'],
   labels: ['exception', 'late error'],
@@ -321,7 +321,7 @@ function isRefusal({ thrown }: ExceptionData['errors'][number]): boolean {
   return typeof type === 'string' && /^(?:entity|encoding|charset|parameters)\./.test(type);
 }
 
-export const loggedError: Rule<Needs<'logs', 'exception'>> = {
+const loggedError: Rule<Needs<'logs', 'exception'>> = {
   name: 'logged-error',
   needs: ['logs'],
   labels: ['logged error'],

@@ -4,9 +4,8 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { groupBy } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Rule } from './shared/kept.ts';
-import { draftAt, hasValue, labelOf, textOf } from './shared/queries.ts';
+import { draftAt, hasValue, labelOf, PRIMARY, textOf } from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
-import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 interface Aliased {
   alias: string;

@@ -22,6 +22,7 @@ import {
   kindOf,
   labelOf,
   plainSql,
+  PRIMARY,
   type Read,
   readsOf,
   rowOf,
@@ -39,7 +40,6 @@ import {
   requestText,
   snakeCase,
 } from './shared/wording.ts';
-import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 type Job = Kept['jobs']['items'][number];
 

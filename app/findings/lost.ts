@@ -19,6 +19,7 @@ import {
   kindOf,
   labelOf,
   LEAVES_AS_IS,
+  PRIMARY,
   type Read,
   readsOf,
   sqlOf,
@@ -26,7 +27,6 @@ import {
 } from './shared/queries.ts';
 import { excerpt, listOf } from './shared/wording.ts';
 import { clientOf } from '../panels/shared/client.ts';
-import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 type Value = Leaf['value'];
 type Beside = Partial<Pick<Kept, 'routing' | 'spans'>>;

@@ -195,7 +195,7 @@ function isReading({ database, runtime }: Given, wholeMs: number | null): boolea
   });
 }
 
-export const eventLoopBlocked: Rule<Given> = {
+const eventLoopBlocked: Rule<Given> = {
   name: 'event-loop-blocked',
   needs: ['runtime'],
   labels: ['loop blocked'],
@@ -241,7 +241,7 @@ export const eventLoopBlocked: Rule<Given> = {
   },
 };
 
-export const readLate: Rule<Needs<'runtime'>> = {
+const readLate: Rule<Needs<'runtime'>> = {
   name: 'read-late',
   needs: ['runtime'],
   labels: ['read late'],
@@ -268,7 +268,7 @@ export const readLate: Rule<Needs<'runtime'>> = {
 const LONG_MS = 50;
 const LARGE_SHARE = 0.1;
 
-export const garbageCollection: Rule<Needs<'runtime'>> = {
+const garbageCollection: Rule<Needs<'runtime'>> = {
   name: 'garbage-collection',
   needs: ['runtime'],
   labels: ['garbage collection'],
@@ -293,7 +293,7 @@ export const garbageCollection: Rule<Needs<'runtime'>> = {
   },
 };
 
-export const processEnded: Rule<Needs<'request'>> = {
+const processEnded: Rule<Needs<'request'>> = {
   name: 'process-ended',
   needs: ['request'],
   labels: ['process ended'],

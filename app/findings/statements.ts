@@ -52,7 +52,7 @@ function receivedAs(request: KeptRequest | undefined, column: string): string {
   return found === undefined ? '' : `, although ${excerpt(found.name, 60)} was received`;
 }
 
-export const nullComparison: Rule<Needs<'database', 'request'>> = {
+const nullComparison: Rule<Needs<'database', 'request'>> = {
   name: 'null-comparison',
   needs: ['database'],
   labels: ['compared with NULL', 'empty list'],
@@ -298,7 +298,7 @@ function isUnlimited(database: Database, query: Query): boolean {
   return kindOf(database, query) === 'read' && !LIMITS.test(sqlOf(database, query));
 }
 
-export const largeResult: Rule<Needs<'database', 'request' | 'routing'>> = {
+const largeResult: Rule<Needs<'database', 'request' | 'routing'>> = {
   name: 'large-result',
   needs: ['database'],
   labels: ['large result'],

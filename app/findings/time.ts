@@ -100,7 +100,7 @@ function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) =
   return (index) => index === at || (group !== null && queries[index]?.group === group);
 }
 
-export const slowStatement: Rule<Needs<'database', 'cache'>> = {
+const slowStatement: Rule<Needs<'database', 'cache'>> = {
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
@@ -190,7 +190,7 @@ function besideText(others: number): string {
   return others === 0 ? '' : ` while ${count(others, 'other slow call')} ran`;
 }
 
-export const slowCall: Rule<Needs<'http_client'>> = {
+const slowCall: Rule<Needs<'http_client'>> = {
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
@@ -456,7 +456,7 @@ function isOpening(database: Database | undefined, wait: Slice): boolean {
   );
 }
 
-export const unrecordedWait: Rule<WaitGiven> = {
+const unrecordedWait: Rule<WaitGiven> = {
   name: 'unrecorded-wait',
   needs: ['request', 'routing'],
   labels: ['unrecorded wait'],

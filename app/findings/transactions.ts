@@ -36,7 +36,7 @@ function endElsewhere(database: Database, begin: Query, sent: readonly Query[]):
   return endsTransaction(sqlOf(database, end)) ? end : null;
 }
 
-export const beginThroughPool: Rule<Needs<'database'>> = {
+const beginThroughPool: Rule<Needs<'database'>> = {
   name: 'begin-through-pool',
   needs: ['database'],
   labels: ['BEGIN through a pool'],
@@ -60,7 +60,7 @@ export const beginThroughPool: Rule<Needs<'database'>> = {
   },
 };
 
-export const unendedTransaction: Rule<Needs<'database'>> = {
+const unendedTransaction: Rule<Needs<'database'>> = {
   name: 'unended-transaction',
   needs: ['database'],
   labels: ['open transaction'],

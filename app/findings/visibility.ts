@@ -11,9 +11,8 @@ import { callerOf, isSame } from './shared/callers.ts';
 import { OWNER, textsIn } from './shared/conditions.ts';
 import { isSuccess } from './shared/http.ts';
 import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
-import { draftAt, labelOf, plainSql, type Read, readsOf, textOf } from './shared/queries.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
-import { PRIMARY } from '../panels/shared/primary-key.ts';
 
 function userOf(request: KeptRequest | undefined): string | null {
   const user = request?.sessionAndUser?.user;

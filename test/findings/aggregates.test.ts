@@ -1,13 +1,10 @@
 import { expect } from 'chai';
-import { aggregateRules } from '../../app/findings/aggregates.ts';
 import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
 
 function found(name: string, query: AskedQuery): string[] {
-  const rule = aggregateRules.find((one) => one.name === name);
   const head = { method: 'GET', status: 200 };
-  return (rule?.find({ database: keptQueries(query) }, head as never, {} as never) ?? []).map(
-    ({ sentence }) => sentence,
-  );
+  return sentencesOf(name, { database: keptQueries(query) }, head);
 }
 
 describe('findings from sums and counts', () => {

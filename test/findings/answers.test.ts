@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import { createFindingRules } from '../../app/findings/index.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
-
-const rules = createFindingRules();
+import { sentencesOf } from '../support/find-by-rule.ts';
 
 interface Asked extends AskedRequest {
   url?: string;
@@ -33,7 +31,6 @@ function found(
   queries: readonly AskedQuery[] = [],
   earlier: readonly [Asked, readonly AskedQuery[]][] = [],
 ): string[] {
-  const rule = rules.find((one) => one.name === name);
   const headOf = ({ url = '/trails', startedAt = 5 }: Asked, token = 'aaaaaa') =>
     ({ method: 'GET', status: 200, outcome: 'finished', process: 'vm:1', url, startedAt, token }) as never;
   const beside = {
@@ -43,9 +40,7 @@ function found(
       kept: keptOf(before, ran),
     })),
   };
-  return (rule?.find(keptOf(asked, queries), headOf(asked), beside as never) ?? []).map(
-    ({ sentence }) => sentence,
-  );
+  return sentencesOf(name, keptOf(asked, queries), headOf(asked), beside);
 }
 
 describe('findings from answers that hold something else', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { graphqlRules } from '../../app/findings/graphql.ts';
 import type { Json } from '../../app/profiler/json.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 describe('finding argument-ignored', () => {
@@ -28,10 +28,9 @@ describe('finding argument-ignored', () => {
       beside = {},
     }: Partial<{ document: string; variables: Json; beside: object }> = {},
   ) => {
-    const [rule] = graphqlRules;
     const graphql = { items: [{ document: text, variables }] };
     const kept = { graphql, database: keptQueries(...asked), request: keptRequest({ sent }), ...beside };
-    return (rule?.find(kept, {} as never, {} as never) ?? []).map(({ sentence }) => sentence);
+    return sentencesOf('argument-ignored', kept);
   };
 
   it('names the value that all results were computed with', () => {

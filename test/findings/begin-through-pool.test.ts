@@ -1,12 +1,10 @@
 import { expect } from 'chai';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
-import { beginThroughPool } from '../../app/findings/transactions.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import { postgresDatabase } from '../support/postgres.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding begin-through-pool', () => {
   const connection = withMariadb();
@@ -62,10 +60,8 @@ describe('finding begin-through-pool', () => {
       { ...query, statement: 1, connection: 'a2', transaction: null },
       { ...query, statement: 2, connection: 'a2', transaction: null },
     ];
-    const kept = { database: { statements, queries } } as unknown as Parameters<
-      typeof beginThroughPool.find
-    >[0];
-    const [finding] = beginThroughPool.find(kept, {} as ProfileHead, NOTHING_BESIDE);
+    const kept = { database: { statements, queries } };
+    const [finding] = draftsOf('begin-through-pool', kept);
     expect(finding?.sentence).to.contain(
       '2 of the 2 statements after it ran on another connection, COMMIT too, so the transaction stayed open',
     );

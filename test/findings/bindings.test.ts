@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createFindingRules } from '../../app/findings/index.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 
 interface Kept {
   database: ReturnType<typeof keptQueries>;
@@ -8,10 +8,9 @@ interface Kept {
 }
 
 function found(name: string, own: Kept, earlier: readonly Kept[] = []): string[] {
-  const rule = createFindingRules().find((one) => one.name === name);
   const head = { method: 'POST', status: 201 };
   const beside = { earlier: earlier.map((kept, at) => ({ head: { token: `a${at}` }, kept })) };
-  return (rule?.find({ ...own }, head as never, beside as never) ?? []).map(({ sentence }) => sentence);
+  return sentencesOf(name, { ...own }, head, beside);
 }
 
 describe('findings from bound values', () => {
@@ -173,14 +172,13 @@ describe('findings from bound values', () => {
     ]);
     for (const name of ['Größe.txt', 'Size.txt', 'Ä', '£5 Â', '日本.txt'])
       expect(of(name), name).to.deep.equal([]);
-    const rule = createFindingRules().find(({ name }) => name === 'read-as-latin');
     const layers = [{ name: 'multerMiddleware', source: 'src/files.ts:13' }];
     const request = keptRequest({ files: [{ name: misread, bytes: 5 }] });
     const database = keptQueries({
       sql: 'insert into files (name) values ($1)',
       bindings: { name: misread },
     });
-    const [draft] = rule?.find({ request, database, routing: { layers } }, {} as never, {} as never) ?? [];
+    const [draft] = draftsOf('read-as-latin', { request, database, routing: { layers } });
     expect(draft, 'the line that read the name').to.include({ place: 'src/files.ts:13', panel: 'database' });
   });
 

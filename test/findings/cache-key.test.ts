@@ -2,11 +2,11 @@
 import { expect } from 'chai';
 import express, { type Request } from 'express';
 import { Redis } from 'ioredis';
-import { createFindingRules } from '../../app/findings/index.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 import { withRedis } from '../support/redis.ts';
 import { withUpstream } from '../support/upstream.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('findings about keys of a cache', () => {
   const path = withRedis();
@@ -143,13 +143,11 @@ describe('findings about keys of a cache', () => {
         },
       };
       const kept = { request: requestOf(header, 'us'), cache: { items: [{ ...get, hits: 1, startMs: 0 }] } };
-      const rule = createFindingRules().find(({ name }) => name === 'answer-of-another');
-      return (
-        rule?.find(
-          kept,
-          { startedAt: 100, url: '/products/LAMP-1' } as never,
-          { earlier: [filler] } as never,
-        ) ?? []
+      return draftsOf(
+        'answer-of-another',
+        kept,
+        { startedAt: 100, url: '/products/LAMP-1' },
+        { earlier: [filler] },
       );
     };
     const [finding] = found('X-Market', { sku: 'LAMP-1', currency: 'EUR' });

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { urls } from '../../app/urls.ts';
-import { cacheRules } from '../../app/findings/cache.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withRedis } from '../support/redis.ts';
 import { until } from '../support/waiting.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const HERE = /^test\/findings\/cache\.test\.ts:\d+$/;
 
@@ -152,12 +152,11 @@ describe('findings about a cache', () => {
     expect(read?.sentence).to.match(
       /^GET found caches:products:7, which may be old: [\d.]+ m?s before, a deletion at test\/findings\/cache\.test\.ts:\d+ deleted nothing, because it spelled that key/,
     );
-    const both = cacheRules.find(({ name }) => name === 'cache-not-cleared');
     const items = [
       { command: 'DEL', key: 'product:1', similar: { shape: 'products:…', storedBy: null } },
       { command: 'GET', key: 'products:1', missedBy: { ms: 2, place: null } },
     ];
-    const found = both?.find({ cache: { items } }, {} as never, {} as never) ?? [];
+    const found = draftsOf('cache-not-cleared', { cache: { items } });
     expect(found.map(({ sentence }) => sentence)).to.deep.equal([
       'GET found products:1, which may be old: 2.0 ms before, a deletion deleted nothing, because its key is product:1',
     ]);

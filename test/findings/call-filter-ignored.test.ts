@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { callFilterIgnored } from '../../app/findings/call-filters.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding call-filter-ignored', () => {
   const items = ['N1', 'E1', 'E2', 'S1'].map((zone, cents) => ({ zone, cents }));
@@ -20,7 +20,7 @@ describe('finding call-filter-ignored', () => {
       caller: 'src/tariff.js:18',
       responseBody: { text: JSON.stringify(got), truncated },
     };
-    return callFilterIgnored.find({ http_client: { calls: [call] } } as never, {} as never, {} as never);
+    return draftsOf('call-filter-ignored', { http_client: { calls: [call] } });
   };
 
   it('says how many items have a value that was not asked for, and as what it was sent', () => {

@@ -1,13 +1,6 @@
 import { expect } from 'chai';
-import { callerRules } from '../../app/findings/callers.ts';
-import { heldRules } from '../../app/findings/held.ts';
+import { draftsOf, ruleOf, sentencesOf } from '../support/find-by-rule.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
-
-function ruleOf(name: string) {
-  const rule = [...callerRules, ...heldRules].find((one) => one.name === name);
-  if (rule === undefined) throw new Error(name);
-  return rule;
-}
 
 const customer = (value: string) => ({ headers: [{ name: 'X-Customer', value }] });
 const user = (id: number) => ({ headers: [], sessionAndUser: { user: { id } } });
@@ -39,13 +32,12 @@ function found(
   { key = 'dashboard:today', sql = OWN, params = {}, url = '/dashboard' }: Past = {},
   owner: object = customer('1'),
 ) {
-  const rule = ruleOf('cache-of-another-user');
   const head = { token: 'aaaaaa', url, startedAt: 0 };
   const before = { ...kept(owner, key, 'SET', params), database: keptQueries({ sql, bindings: { $1: 1 } }) };
   const own = kept(reader, key, 'GET', params);
-  const later = { ...head, startedAt: 100 } as never;
-  expect(rule.compares?.(own, later)).to.equal(true);
-  return rule.find(own, later, { earlier: [{ head, kept: before }] } as never);
+  const later = { ...head, startedAt: 100 };
+  expect(ruleOf('cache-of-another-user').compares?.(own, later as never)).to.equal(true);
+  return draftsOf('cache-of-another-user', own, later, { earlier: [{ head, kept: before }] });
 }
 
 describe('finding cache-of-another-user', () => {
@@ -95,7 +87,7 @@ describe('finding value-of-another-request', () => {
     { head, kept: own }: Pick<ReturnType<typeof listed>, 'head' | 'kept'>,
     overlapping: readonly object[] = [running],
     earlier: readonly object[] = [mia, sam],
-  ) => rule.find(own, head as never, { earlier, overlapping } as never);
+  ) => draftsOf('value-of-another-request', own, head, { earlier, overlapping });
 
   it('names a value that belongs to the request that ran at the same time', () => {
     expect(rule.overlaps?.(mia.kept, {} as never)).to.equal(true);
@@ -190,7 +182,7 @@ describe('finding owner-not-asked', () => {
   const of = (query: AskedQuery, above: ReturnType<typeof answered>) => {
     const { head, kept: own } = answered('/patients/:id/visits', 200, 'mia', query);
     expect(rule.relates?.(own, head as never)).to.equal(true);
-    return rule.find(own, head as never, { siblings: [above] } as never);
+    return draftsOf('owner-not-asked', own, head, { siblings: [above] });
   };
   const refused = answered('/patients/:id', 404, 'mia', one('clinic', 'north'));
 
@@ -217,8 +209,7 @@ describe('finding owner-not-asked', () => {
 describe('findings from what the address names, and what may be done with it', () => {
   const of = (name: string, database: object, params: Record<string, string>, head: object, body = {}) => {
     const request = keptRequest({ params, body });
-    const find = ruleOf(name).find({ database, request }, { status: 200, ...head } as never, {} as never);
-    return find.map(({ sentence }) => sentence);
+    return sentencesOf(name, { database, request }, { status: 200, ...head });
   };
 
   it('a row below another parent than that of the address', () => {
@@ -292,17 +283,16 @@ describe('findings from what the address names, and what may be done with it', (
       database: object,
       { earlier = [before(1)], outcome = 'next', status = 303 } = {},
     ): string[] =>
-      ruleOf('check-not-awaited')
-        .find(
-          {
-            request: keptRequest({ params: { id: '1' }, body: { body: 'Hymn' } }),
-            database,
-            routing: { layers: [{ ...layer, outcome }] },
-          },
-          { method: 'POST', status } as never,
-          { earlier } as never,
-        )
-        .map(({ sentence }) => sentence);
+      sentencesOf(
+        'check-not-awaited',
+        {
+          request: keptRequest({ params: { id: '1' }, body: { body: 'Hymn' } }),
+          database,
+          routing: { layers: [{ ...layer, outcome }] },
+        },
+        { method: 'POST', status },
+        { earlier },
+      );
     expect(check(ran(0))).to.deep.equal([
       'select … from documents found no row, and its middleware called next() all the same, as when it finds one (a1): update documents ran for the same id',
     ]);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { clearedEarly } from '../../app/findings/cleared-early.ts';
 import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding cleared-early', () => {
   const KEY = 'stall:4:prices';
@@ -51,7 +51,7 @@ describe('finding cleared-early', () => {
   const earlyDelete = [command('DEL', 0)];
   const find = (own: object, others: readonly object[], overlapping: readonly object[] = []) => {
     const { kept, head } = own as { kept: never; head: never };
-    return clearedEarly.find(kept, head, { earlier: others, siblings: [], overlapping } as never);
+    return draftsOf('cleared-early', kept, head, { earlier: others, siblings: [], overlapping });
   };
 
   it('says how long before the commit the key was deleted, and who stored the old rows', () => {

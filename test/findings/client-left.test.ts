@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { clientLeft } from '../../app/findings/endings.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withLeavingClient } from '../support/leaving-client.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
@@ -80,9 +79,9 @@ describe('finding client-left', () => {
       caller: 'tax.ts:4',
     };
     const of = (changed: object, durationMs = 1010) => {
-      const kept = { request: { headers: [] }, http_client: { calls: [{ ...call, ...changed }] } } as unknown as Parameters<typeof clientLeft.find>[0]; // prettier-ignore
+      const kept = { request: { headers: [] }, http_client: { calls: [{ ...call, ...changed }] } }; // prettier-ignore
       const head = { outcome: 'aborted', status: null, durationMs, error: null } as ProfileHead;
-      return clientLeft.find(kept, head, NOTHING_BESIDE)[0];
+      return draftsOf('client-left', kept, head)[0];
     };
     expect(of({ status: 200, headersMs: 500 })?.sentence).to.contain(
       ': GET a.test/tax had returned 200, but its body was not read to the end for 500.0 ms',

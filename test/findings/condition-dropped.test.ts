@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { labelPatches } from '../../app/observe/channels/labels.ts';
-import { queryRules } from '../../app/findings/queries.ts';
 import { keptQueries } from '../support/kept-queries.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 /** Sends what TypeORM sends: a condition without a value is left out. */
 class EntityManager {
@@ -76,11 +76,10 @@ describe('finding condition-dropped', () => {
   });
 
   it('names the setting of the ORM that is in use', () => {
-    const rule = queryRules.find(({ name }) => name === 'condition-dropped');
     const database = keptQueries({ sql: 'select * from shipments' });
     const queries = database.queries.map((query) => ({ ...query, dropped: ['customerId'] }));
     const fixWith = (...packages: string[]) =>
-      rule?.find({ database: { ...database, queries } }, {} as never, { shared: { configuration: { packages } } } as never)[0]?.fix; // prettier-ignore
+      draftsOf('condition-dropped', { database: { ...database, queries } }, {}, { shared: { configuration: { packages } } })[0]?.fix; // prettier-ignore
     expect(fixWith('typeorm 0.3.20')).to.contain('of TypeORM').and.not.contain('Prisma');
     expect(fixWith('express 5.1.0')).to.equal(undefined);
   });

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { connectionPerRequest } from '../../app/findings/connections.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding connection-per-request', () => {
   const pools: pg.Pool[] = [];
@@ -54,10 +53,7 @@ describe('finding connection-per-request', () => {
     >,
   });
   const find = (now: ReturnType<typeof ran>, earlier: ReturnType<typeof ran>[]) =>
-    connectionPerRequest.find(now.kept, now.head, {
-      ...NOTHING_BESIDE,
-      earlier,
-    });
+    draftsOf('connection-per-request', now.kept, now.head, { earlier });
 
   it('names the line that caused what a query builder sends by itself on a new connection', () => {
     const one = ran(

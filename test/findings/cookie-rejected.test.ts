@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { cookieRejected } from '../../app/findings/cookies.ts';
 import type { NamedValue } from '../../app/profiler/record/raw-headers.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
 
 describe('finding cookie-rejected', () => {
   const ask = withFindingsApp((app) => {
@@ -24,13 +23,11 @@ describe('finding cookie-rejected', () => {
   it('names the untrusted proxy as the reason if its client used https', () => {
     const response = { headers: [{ name: 'Set-Cookie', value: 'sid=1; Secure' }] };
     const find = (headers: NamedValue[], trusted?: true, origin = 'http://shop.example') =>
-      cookieRejected
-        .find(
-          { request: { headers, client: { scheme: 'http', trusted }, response } } as never,
-          { origin } as never,
-          NOTHING_BESIDE,
-        )
-        .map(({ sentence }) => sentence);
+      sentencesOf(
+        'cookie-rejected',
+        { request: { headers, client: { scheme: 'http', trusted }, response } },
+        { origin },
+      );
     const plain = 'Browsers reject 1 of 1 cookie, “sid”: it is Secure, and the response was sent over http';
     const https = [{ name: 'X-Forwarded-Proto', value: 'https' }];
     expect(find([])).to.deep.equal([plain]);

@@ -1,10 +1,7 @@
 import { expect } from 'chai';
-import { corsRefused } from '../../app/findings/browser.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
-type Kept = Parameters<typeof corsRefused.find>[0];
 const ORIGIN = 'https://app.example';
 
 /** `fetch` does not let a test name these headers. */
@@ -16,10 +13,10 @@ function found(
   const rows = (headers: Record<string, string>) =>
     Object.entries(headers).map(([name, value]) => ({ name, value }));
   const request = { headers: rows({ host: 'api.example', ...received }), response: { headers: rows(sent) } };
-  const kept = { request, routing: { layers: [] } } as unknown as Kept;
-  return corsRefused
-    .find(kept, { method: 'GET', status: 200, ...head } as ProfileHead, NOTHING_BESIDE)
-    .map(({ sentence }) => sentence.replace(/^.*, because /, ''));
+  const kept = { request, routing: { layers: [] } };
+  return draftsOf('cors-refused', kept, { method: 'GET', status: 200, ...head }).map(({ sentence }) =>
+    sentence.replace(/^.*, because /, ''),
+  );
 }
 
 const allow = (name: string): string => `access-control-allow-${name}`;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { dateRules } from '../../app/findings/dates.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
 
 describe('finding hour-moved', () => {
   const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
@@ -13,10 +13,7 @@ describe('finding hour-moved', () => {
       bindings: moments.map((moment) => ['starts_at', moment] as const),
     });
     const request = keptRequest({ sent: { lessons: starts.map((one) => ({ starts: one })) } });
-    const rule = dateRules.find(({ name }) => name === 'hour-moved');
-    return (rule?.find({ database, request }, {} as never, {} as never) ?? []).map(
-      ({ sentence }) => sentence,
-    );
+    return sentencesOf('hour-moved', { database, request });
   }
   const moments = weekly('2025-10-14T16:00:00.000Z', 4);
   const at = (...hours: string[]): string[] => hours.map((hour, n) => `Tue ${n + 1} Oct 2025, ${hour}`);
@@ -28,8 +25,7 @@ describe('finding hour-moved', () => {
   });
 
   function foundIn(kept: object): string[] {
-    const rule = dateRules.find(({ name }) => name === 'hour-moved');
-    return (rule?.find(kept as never, {} as never, {} as never) ?? []).map(({ sentence }) => sentence);
+    return sentencesOf('hour-moved', kept);
   }
 
   it('reads runs of one statement, beside other moments, in the time zone that a row names', () => {
@@ -95,10 +91,7 @@ describe('finding month-first', () => {
       bindings: { swept_on: bound },
     });
     const request = keptRequest({ body: { sweptOn: given } });
-    const rule = dateRules.find(({ name }) => name === 'month-first');
-    return (rule?.find({ database, request }, {} as never, {} as never) ?? []).map(
-      ({ sentence }) => sentence,
-    );
+    return sentencesOf('month-first', { database, request });
   }
 
   it('names a date whose day and month were exchanged, as a day and as a local midnight', () => {

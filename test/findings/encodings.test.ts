@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { encodingRules } from '../../app/findings/encodings.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 
 describe('finding text-decomposed', () => {
   const of = (lastName: string, bound: string, { rows = 0, operator = '=' } = {}) => {
@@ -11,10 +11,7 @@ describe('finding text-decomposed', () => {
       rows,
     });
     const request = keptRequest({ query: { lastName } });
-    const rule = encodingRules.find(({ name }) => name === 'text-decomposed');
-    return (rule?.find({ database, request }, {} as never, {} as never) ?? []).map(
-      ({ sentence }) => sentence,
-    );
+    return sentencesOf('text-decomposed', { database, request });
   };
 
   it('names the characters of a text that was looked up decomposed', () => {
@@ -32,8 +29,7 @@ describe('finding text-decomposed', () => {
 describe('finding written-with-warning', () => {
   const labels = (sql: string, rows: number) => {
     const database = keptQueries({ sql, system: 'mysql', rows, warnings: 1 });
-    const rule = encodingRules.find(({ name }) => name === 'written-with-warning');
-    return (rule?.find({ database }, {} as never, {} as never) ?? []).length;
+    return draftsOf('written-with-warning', { database }).length;
   };
 
   it('is silent about a duplicate that the statement leaves out on purpose', () => {
@@ -48,8 +44,7 @@ describe('finding written-with-warning', () => {
 describe('finding byte-order-mark', () => {
   const of = (status: number, byteOrderMark?: true) => {
     const request = keptRequest({ files: [{ name: 'list.csv', bytes: 127, byteOrderMark }] });
-    const rule = encodingRules.find(({ name }) => name === 'byte-order-mark');
-    return (rule?.find({ request }, { status } as never, {} as never) ?? []).map(({ sentence }) => sentence);
+    return sentencesOf('byte-order-mark', { request }, { status });
   };
 
   it('says that a file has one, if the request was refused', () => {
@@ -74,9 +69,8 @@ describe('finding characters-lost', () => {
     { request = keptRequest(), beside = {} }: { request?: object; beside?: object },
     ...asked: readonly AskedQuery[]
   ) => {
-    const rule = encodingRules.find(({ name }) => name === 'characters-lost');
     const kept = { database: keptQueries(...asked), request, ...beside };
-    return (rule?.find(kept, {} as never, {} as never) ?? []).map(({ sentence }) => sentence);
+    return sentencesOf('characters-lost', kept);
   };
 
   it('names the column and the value of a character that was cut', () => {
@@ -100,8 +94,7 @@ describe('finding characters-lost', () => {
       http_client: { calls: [{ ...call, responseBody: { text } }] },
       database: keptQueries(insert(cut)),
     });
-    const rule = encodingRules.find(({ name }) => name === 'characters-lost');
-    const found = (text: string) => rule?.find(kept(text), {} as never, {} as never)[0];
+    const found = (text: string) => draftsOf('characters-lost', kept(text))[0];
     expect(found('[{"town":"Malmö"}]')?.place).to.equal('src/towns.js:7');
     expect(found('[{"town":"Malmö"}]')?.sentence).to.match(
       /for city: GET r\.test\/towns responded with the whole text, so the parts of its response were decoded one by one/,

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorThrown } from '../../app/findings/errors.ts';
 import type { Finding, Profile } from '../../app/index.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding error-thrown', () => {
   const ask = withFindingsApp((app) => {
@@ -114,16 +113,14 @@ describe('finding error-thrown', () => {
     const thrown = {
       chain: [{ class: 'RangeError', isError: true, message: 'lost', status: null, properties: {} }],
     };
-    const kept = { exception: { errors: [{ ...record, thrown }] } } as unknown as Parameters<
-      typeof errorThrown.find
-    >[0];
+    const kept = { exception: { errors: [{ ...record, thrown }] } };
     const head = { status: null, outcome: 'aborted', durationMs: 900 } as ProfileHead;
-    expect(errorThrown.find(kept, head, NOTHING_BESIDE)[0]).to.include({
+    expect(draftsOf('error-thrown', kept, head)[0]).to.include({
       sentence: 'Thrown: RangeError: lost, and no response was sent',
       place: 'a.ts:2',
     });
     const late = { exception: { errors: [{ ...record, thrown, late: true, atMs: 901 }] } };
-    expect(errorThrown.find(late as unknown as typeof kept, head, NOTHING_BESIDE)[0]?.sentence).to.equal(
+    expect(draftsOf('error-thrown', late, head)[0]?.sentence).to.equal(
       'Thrown 1.0 ms after the connection had closed: RangeError: lost',
     );
   });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { pbkdf2, pbkdf2Sync } from 'node:crypto';
-import { eventLoopBlocked } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { RuntimeData } from '../../app/panels/runtime/data.ts';
 import { ranLayer } from '../../app/panels/shared/ran-layers.ts';
@@ -9,7 +8,8 @@ import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { until } from '../support/waiting.ts';
-import { besideOf, NOTHING_BESIDE } from '../support/beside.ts';
+import { besideOf } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const LONG = 250_000;
 
@@ -62,9 +62,9 @@ describe('finding event-loop-blocked', () => {
     const runtime = {
       blocks: [{ startMs: 5, durationMs: 80, by }],
       concurrent: 2,
-    } as unknown as Kept['runtime'];
+    };
     const find = (token: string) =>
-      eventLoopBlocked.find({ runtime }, { durationMs: 100, token } as ProfileHead, NOTHING_BESIDE)[0];
+      draftsOf('event-loop-blocked', { runtime }, { durationMs: 100, token })[0];
     expect(find('a1b2c3')?.sentence).to.equal(
       'The event loop was blocked for 80.0 ms of 100.0 ms, by another request (GET /reports/daily), in dailyReport',
     );
@@ -94,10 +94,12 @@ describe('finding event-loop-blocked', () => {
     };
     const archives = { method: 'POST', url: '/archives', token: 'b00b1e', durationMs: 100 };
     const find = (kept: object, beside: object) =>
-      eventLoopBlocked.find(kept as never, { durationMs: 120, token: 'a1b2c3' } as ProfileHead, {
-        ...NOTHING_BESIDE,
-        overlapping: [{ head: archives, kept: beside }] as never,
-      })[0];
+      draftsOf(
+        'event-loop-blocked',
+        kept,
+        { durationMs: 120, token: 'a1b2c3' },
+        { overlapping: [{ head: archives, kept: beside }] as never },
+      )[0];
     expect(find(own, other)?.sentence).to.equal(
       'The event loop was blocked for 80.0 ms of 120.0 ms, by another request (POST /archives, b00b1e), likely in code of archive that ran after select … from readings',
     );
@@ -115,7 +117,7 @@ describe('finding event-loop-blocked', () => {
       const query = { statement: 0, startMs: 2, durationMs: 700, rows };
       const database = { statements: [{ sql: 'select name from customers' }], queries: [query] };
       const kept = { runtime, routing: { layers: [row] }, database } as unknown as Pick<Kept, 'runtime'>;
-      return eventLoopBlocked.find(kept, { durationMs: 900, child: null } as ProfileHead, NOTHING_BESIDE)[0];
+      return draftsOf('event-loop-blocked', kept, { durationMs: 900, child: null })[0];
     };
     expect([find(6000)?.severity, find(60)?.severity]).to.deep.equal(['warn', 'bad']);
   });
@@ -126,7 +128,7 @@ describe('finding event-loop-blocked', () => {
     const find = (layers: unknown[]) => {
       const runtime = { blocks: [{ startMs: 5, durationMs: 80, cpuMs: 3 }], concurrent: 1 };
       const kept = { runtime, routing: { layers } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
-      return eventLoopBlocked.find(kept, { durationMs: 100, child: null } as ProfileHead, NOTHING_BESIDE);
+      return draftsOf('event-loop-blocked', kept, { durationMs: 100, child: null });
     };
     expect(find([row])[0]?.sentence).to.equal(
       'The event loop was blocked for 80.0 ms of 100.0 ms, in synchronous code of exportOrders; meanwhile it used only 3.0 ms of CPU: a synchronous wait (file, child process), or a busy machine',
@@ -144,7 +146,7 @@ describe('finding event-loop-blocked', () => {
       const database = { statements: [{ sql: 'select name from customers' }], queries: [query] };
       const kept = { runtime, routing: { layers: [row] }, database } as unknown as Pick<Kept, 'runtime'>;
       const head = { durationMs: 200, child: null } as ProfileHead;
-      return eventLoopBlocked.find(kept, head, { ...NOTHING_BESIDE, earlier })[0];
+      return draftsOf('event-loop-blocked', kept, head, { earlier })[0];
     };
     expect(find(28)?.sentence).to.match(/, likely in code of login that ran after select … from customers$/);
     expect(find(28)).to.include({ place: 'src/app.ts:11' });
@@ -178,9 +180,9 @@ describe('finding event-loop-blocked', () => {
     const find = (cpuUserMs: number, queuedMs: number) => {
       const by = { profile: 'b00b1e', what: 'GET /reports/daily', where: 'dailyReport' };
       const blocks = [{ startMs: 0, durationMs: 68, cpuMs: 68, by }];
-      const runtime = { blocks, concurrent: 2, cpuUserMs, cpuSystemMs: 0 } as unknown as Kept['runtime'];
+      const runtime = { blocks, concurrent: 2, cpuUserMs, cpuSystemMs: 0 };
       const busy = besideOf([], { totalMs: 69, queuedMs });
-      return eventLoopBlocked.find({ runtime }, { durationMs: 69, token: 'a1b2c3' } as ProfileHead, busy);
+      return draftsOf('event-loop-blocked', { runtime }, { durationMs: 69, token: 'a1b2c3' }, busy);
     };
     expect(find(10, 55)).to.deep.equal([]);
     expect(find(66, 55)).to.have.length(1);

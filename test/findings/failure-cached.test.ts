@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { callRules } from '../../app/findings/calls.ts';
+import { draftsOf, ruleOf } from '../support/find-by-rule.ts';
 import { keptRequest } from '../support/kept-queries.ts';
 
 describe('finding failure-cached', () => {
@@ -30,13 +30,13 @@ describe('finding failure-cached', () => {
       body: Record<string, string>;
     }> = {},
   ) => {
-    const rule = callRules.find(({ name }) => name === 'failure-cached');
     const kept = { request: keptRequest({ sent, body }), http_client: { calls }, cache: { items: cache } };
-    const head = { status: 201 } as never;
-    if (rule?.compares?.(kept, head) !== true) return [];
-    return rule
-      .find(kept, head, { earlier, shared: { configuration: { packages } } } as never)
-      .map(({ sentence, severity }) => `${severity}: ${sentence}`);
+    const head = { status: 201 };
+    if (ruleOf('failure-cached').compares?.(kept, head as never) !== true) return [];
+    const beside = { earlier, shared: { configuration: { packages } } };
+    return draftsOf('failure-cached', kept, head, beside).map(
+      ({ sentence, severity }) => `${severity}: ${sentence}`,
+    );
   };
   const sentence =
     'info: Nothing was called for EUR, although the latest GET bank.internal/latest for it returned 503 in POST /offers (1b9621), which still answered 201: what replaced the response may be cached';

@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import type { Json } from '../../app/profiler/json.ts';
-import { lostRules } from '../../app/findings/lost.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding field-lost, of a number that the response has changed', () => {
   const of = (body: object, sent: object, beside: object = {}) => {
-    const rule = lostRules.find(({ name }) => name === 'field-lost');
     const kept = { request: keptRequest({ body: body as never, sent: sent as never }), ...beside };
-    return (rule?.find(kept, { method: 'POST', status: 200 } as never, {} as never) ?? []).length;
+    return draftsOf('field-lost', kept, { method: 'POST', status: 200 }).length;
   };
   const cache = (args: readonly string[], points = '2410') => ({
     cache: {
@@ -52,9 +51,8 @@ describe('finding field-lost, of a field that a validator took out', () => {
       layers: [{ name: 'celebrate', source: 'src/routes.js:9', kind: 'middleware', pattern: '/', removed }],
       route: { source: 'src/routes.js:12' },
     };
-    const rule = lostRules.find(({ name }) => name === 'field-lost');
     const kept = { request: { ...request, body }, routing, ...beside };
-    return rule?.find(kept, { method: 'PATCH', status: 200 } as never, {} as never) ?? [];
+    return draftsOf('field-lost', kept, { method: 'PATCH', status: 200 });
   };
 
   it('names the middleware and its line', () => {

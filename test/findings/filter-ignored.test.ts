@@ -1,14 +1,13 @@
 import { expect } from 'chai';
-import { valueRules } from '../../app/findings/values.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding filter-ignored', () => {
   const of = (query: Record<string, string>, tickets: readonly object[], asked: Partial<AskedQuery> = {}) => {
     const database = keptQueries({ sql: 'select * from tickets', rows: tickets.length, ...asked });
     const request = keptRequest({ query, sent: { count: tickets.length, tickets } as never });
-    const rule = valueRules.find(({ name }) => name === 'filter-ignored');
     const head = { method: 'GET', status: 200 };
-    return (rule?.find({ database, request }, head as never, {} as never) ?? []).map(
+    return draftsOf('filter-ignored', { database, request }, head).map(
       ({ sentence, place }) => `${sentence} (${place})`,
     );
   };

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { garbageCollection } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { besideOf } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 /** How long a collection takes is the machine's business: the times are made, the rest is real. */
 describe('finding garbage-collection', () => {
@@ -25,9 +24,10 @@ describe('finding garbage-collection', () => {
       kind: 'collection' as const,
       global: true as const,
     }));
-    return garbageCollection.find(
+    return draftsOf(
+      'garbage-collection',
       { runtime },
-      { durationMs } as ProfileHead,
+      { durationMs },
       besideOf(spans, { totalMs: durationMs }),
     );
   }

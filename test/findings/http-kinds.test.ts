@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createFindingRules } from '../../app/findings/index.ts';
 import { keptRequest } from '../support/kept-queries.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('findings from the kind of a resource', () => {
   const ask = withFindingsApp((app) => {
@@ -76,13 +76,12 @@ describe('findings from the kind of a resource', () => {
   });
 
   it('name the key that counts the clients as one', () => {
-    const rule = createFindingRules().find(({ name }) => name === 'one-client');
     const headers = [{ name: 'X-Forwarded-For', value: '203.0.113.9' }];
     const found = (key: string) => {
       const request = { ...keptRequest(), headers, client: { peer: '10.0.0.7', trusted: false } };
       const items = [{ command: 'GET', key, caller: 'src/attempts.ts:9' }];
       const beside = { earlier: [] } as never;
-      const [finding] = rule?.find({ request, cache: { items } }, { status: 429 } as never, beside) ?? [];
+      const [finding] = draftsOf('one-client', { request, cache: { items } }, { status: 429 }, beside);
       return finding;
     };
     expect(found('attempts:10.0.0.7')).to.include({

@@ -1,11 +1,11 @@
 import * as bullmq from 'bullmq';
 import { expect } from 'chai';
 import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
-import { jobRules } from '../../app/findings/jobs.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 import { withRedis } from '../support/redis.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding job-ignored', () => {
   const path = withRedis();
@@ -97,7 +97,6 @@ describe('finding job-ignored, of one whose work is done', () => {
     method?: string;
     isFirst?: boolean;
   } = {}) => {
-    const rule = jobRules.find(({ name }) => name === 'job-ignored');
     const kept = (cents: { cents: number }, done = '') => ({
       request: keptRequest({ body: cents }),
       database: keptQueries(query),
@@ -114,9 +113,7 @@ describe('finding job-ignored, of one whose work is done', () => {
     const earlier = [
       { head: { token: 'b00001', method: 'POST', url: '/charges' }, kept: kept({ cents: 4 }) },
     ];
-    return (
-      rule?.find(kept(body, doneIn), { method } as never, { earlier: isFirst ? [] : earlier } as never) ?? []
-    );
+    return draftsOf('job-ignored', kept(body, doneIn), { method }, { earlier: isFirst ? [] : earlier });
   };
 
   it('is a failure if the request wrote something new for it', () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { jobRules } from '../../app/findings/jobs.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding job-ran-twice', () => {
   const paid = { id: 'e_7001', type: 'order.paid', order: { number: 'A-551', cents: 12_090 } };
@@ -55,7 +56,7 @@ describe('finding job-ran-twice', () => {
     const past = { jobs: { run: { ...run(other), outcome, name } }, ...before };
     const head = { kind: 'job' } as never;
     const earlier = rule?.compares?.(kept, head) === true ? [{ head: { token: '9412a6' }, kept: past }] : [];
-    const found = rule?.find(kept, head, { earlier } as never) ?? [];
+    const found = draftsOf('job-ran-twice', kept, head, { earlier });
     places.splice(0, places.length, ...found.map(({ place }) => place));
     return found.map(({ sentence }) => sentence);
   };

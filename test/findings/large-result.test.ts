@@ -1,9 +1,6 @@
 import { expect } from 'chai';
-import { largeResult } from '../../app/findings/statements.ts';
-import type { Kept } from '../../app/findings/shared/kept.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding large-result', () => {
   const ask = withFindingsDatabase(
@@ -39,9 +36,8 @@ describe('finding large-result', () => {
       statements: [{ sql: 'select * from events', label: 'select … from events' }],
       queries: [{ statement: 0, rows: 6000, durationMs: 10, caller: null }],
       totals: { rows: 6000 },
-    } as unknown as Kept['database'];
-    const find = (durationMs: number) =>
-      largeResult.find({ database }, { durationMs } as ProfileHead, NOTHING_BESIDE)[0]?.severity;
+    };
+    const find = (durationMs: number) => draftsOf('large-result', { database }, { durationMs })[0]?.severity;
     expect([find(900), find(1100)]).to.deep.equal(['warn', 'info']);
   });
 
@@ -52,15 +48,11 @@ describe('finding large-result', () => {
         statements: [{ sql, label: 'select … from a' }],
         queries: [{ statement: 0, rows: 6000, durationMs: 10, caller: null, bindings: [] }],
         totals: { rows: 6000 },
-      } as unknown as Kept['database'];
+      };
       const response = { text: '[[1], [2]]', contentType: 'application/json', truncated: false };
-      const request = { response } as unknown as Kept['request'];
-      const routing = { route: null } as unknown as Kept['routing'];
-      return largeResult.find(
-        { database, request, routing },
-        { durationMs: 20 } as ProfileHead,
-        NOTHING_BESIDE,
-      );
+      const request = { response };
+      const routing = { route: null };
+      return draftsOf('large-result', { database, request, routing }, { durationMs: 20 });
     };
     expect(find('')).to.have.length(1);
     expect(find('left join c on c.a = a.id')).to.deep.equal([]);

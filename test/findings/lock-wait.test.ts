@@ -1,15 +1,12 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { Knex } from 'knex';
-import { lockWait } from '../../app/findings/connections.ts';
-import type { Kept } from '../../app/findings/shared/kept.ts';
 import { createLockHolders } from '../../app/observe/databases/lock-holder.ts';
 import type { QueryFact } from '../../app/observe/databases/query-fact.ts';
 import { Context } from '../../app/profiler/record/context.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
@@ -190,9 +187,9 @@ describe('finding lock-wait', () => {
       const database = {
         statements: [{ sql: '', label: 'update orders' }],
         queries: [{ ...query, lockedBy }],
-      } as unknown as Kept['database'];
+      };
       const find = (durationMs: number) =>
-        lockWait.find({ database }, { durationMs, token: 'aaaaaa' } as ProfileHead, NOTHING_BESIDE);
+        draftsOf('lock-wait', { database }, { durationMs, token: 'aaaaaa' });
       expect(find(400)[0]?.sentence).to.contain(
         ' for a lock on rows of orders that another transaction of this request held',
       );

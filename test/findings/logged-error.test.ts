@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { loggedError } from '../../app/findings/errors.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { inLibrary } from '../support/in-library.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding logged-error', () => {
   withQuietConsole();
@@ -65,8 +64,7 @@ describe('finding logged-error', () => {
       atMs: 1,
     };
     const logs = { lines: [line], dropped: 0 };
-    const found = (status: number): number =>
-      loggedError.find({ logs }, { status } as never, NOTHING_BESIDE).length;
+    const found = (status: number): number => draftsOf('logged-error', { logs }, { status }).length;
     expect([404, 500, 200].map(found)).to.deep.equal([0, 0, 1]);
   });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createFindingRules } from '../../app/findings/index.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding members-lost', () => {
   const sql = 'update users set settings = settings || $2::jsonb where id = $1';
@@ -25,8 +25,7 @@ describe('finding members-lost', () => {
       kept: { request: keptRequest({ params: { id }, sent: before }) },
     };
     const head = { method: 'PATCH', url: '/users/1', status: 200, startedAt: 2 };
-    const rule = createFindingRules().find(({ name }) => name === 'members-lost');
-    const found = rule?.find(kept, head as never, { earlier: [], siblings: [past] } as never);
+    const found = draftsOf('members-lost', kept, head, { earlier: [], siblings: [past] });
     return (found ?? []).map(({ sentence }) => sentence);
   }
 

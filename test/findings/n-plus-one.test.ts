@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
-import { loopRules } from '../../app/findings/loops.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding n-plus-one', () => {
   const ask = withFindingsDatabase(
@@ -187,8 +187,7 @@ describe('finding n-plus-one', () => {
   const ofRecorded = (asked: readonly AskedQuery[], members: readonly number[], durationMs: number) => {
     const database = keptQueries(...asked);
     const groups = [{ kind: 'n+1', statement: members[0], caller: 'src/a.ts:5', members, durationMs }];
-    const rule = loopRules.find(({ name }) => name === 'n-plus-one');
-    const found = rule?.find({ database: { ...database, groups } }, { durationMs: 60 } as never, {} as never);
+    const found = draftsOf('n-plus-one', { database: { ...database, groups } }, { durationMs: 60 });
     return (found ?? []).map(({ severity }) => severity);
   };
   const read = (table = 'parts', system = 'postgresql'): AskedQuery => ({
@@ -211,7 +210,6 @@ describe('finding n-plus-one', () => {
   });
 
   it('ignores reads and writes of SQLite that took no time', () => {
-    const rule = loopRules.find(({ name }) => name === 'write-loop');
     const insert = {
       sql: 'insert into parts (number) values ($1)',
       system: 'sqlite',
@@ -221,8 +219,7 @@ describe('finding n-plus-one', () => {
     const members = database.queries.map((_one, at) => at);
     const writes = [5.2, 4.9].map((durationMs) => {
       const groups = [{ kind: 'loop', statement: 0, caller: 'src/a.ts:5', members, durationMs }];
-      return rule?.find({ database: { ...database, groups } }, { durationMs: 60 } as never, {} as never)
-        .length;
+      return draftsOf('write-loop', { database: { ...database, groups } }, { durationMs: 60 }).length;
     });
     expect(writes).to.deep.equal([1, 0]);
     const reads = [1, 2, 3].map(() => read('parts', 'sqlite'));

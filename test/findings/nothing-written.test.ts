@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { lostRules } from '../../app/findings/lost.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
 
 describe('finding nothing-written', () => {
   const ask = withFindingsDatabase(
@@ -49,12 +49,9 @@ describe('finding nothing-written', () => {
   });
 
   const of = (asked: readonly AskedQuery[], body: object, sent: object, method = 'PUT') => {
-    const rule = lostRules.find(({ name }) => name === 'nothing-written');
     const request = keptRequest({ params: { id: '1' }, body: body as never, sent: sent as never });
     const kept = { database: keptQueries(...asked), request };
-    return (rule?.find(kept, { method, status: 200 } as never, {} as never) ?? []).map(
-      ({ sentence }) => sentence,
-    );
+    return sentencesOf('nothing-written', kept, { method, status: 200 });
   };
 
   it('names an insert that left the row as it was, and the values that were sent all the same', () => {

@@ -1,9 +1,5 @@
 import { expect } from 'chai';
-import { nullComparison } from '../../app/findings/statements.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
-
-type Kept = Parameters<typeof nullComparison.find>[0];
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const NULL = { name: 'a', value: null };
 const UNDEFINED = { name: 'a', value: '[undefined]', type: 'undefined' };
@@ -11,8 +7,8 @@ const SEVEN = { name: 'a', value: 7 };
 
 function found(sql: string, bindings: object[], { rows = 0, status = 404 } = {}) {
   const query = { statement: 0, bindings, rows, error: null, group: null, caller: 'a.ts:3' };
-  const kept = { database: { statements: [{ sql }], queries: [query] } } as unknown as Kept;
-  return nullComparison.find(kept, { status } as ProfileHead, NOTHING_BESIDE);
+  const kept = { database: { statements: [{ sql }], queries: [query] } };
+  return draftsOf('null-comparison', kept, { status });
 }
 
 describe('finding null-comparison', () => {
@@ -64,8 +60,8 @@ describe('finding null-comparison', () => {
     const kept = {
       database: { statements: [{ sql: 'select * from users where team_id = $1' }], queries: [query] },
       request: { query: [{ name: 'teamId', value: '4' }] },
-    } as unknown as Kept;
-    expect(nullComparison.find(kept, { status: 200 } as ProfileHead, NOTHING_BESIDE)[0]?.sentence).to.equal(
+    };
+    expect(draftsOf('null-comparison', kept, { status: 200 })[0]?.sentence).to.equal(
       'select … from users compares team_id with NULL (value 1 of 1), which is never true: it found no row, although teamId was received',
     );
   });

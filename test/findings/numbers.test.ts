@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { numberRules } from '../../app/findings/numbers.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 interface AskedCall {
   sent?: Json;
@@ -36,7 +36,6 @@ function found(
     packages?: readonly string[];
   } = {},
 ) {
-  const rule = numberRules.find((one) => one.name === name);
   const request = keptRequest(asked);
   const headers = asked.link === undefined ? [] : [{ name: 'Link', value: asked.link }];
   const response = { ...request.response, headers, text: asked.text ?? request.response.text };
@@ -46,13 +45,7 @@ function found(
     http_client: { calls: calls.map(callOf) },
     ...(database === undefined ? {} : { database }),
   };
-  return (
-    rule?.find(
-      kept,
-      { method: 'GET', status: 200 } as never,
-      { shared: { configuration: { packages } } } as never,
-    ) ?? []
-  );
+  return draftsOf(name, kept, { method: 'GET', status: 200 }, { shared: { configuration: { packages } } });
 }
 
 const sentences = (...given: Parameters<typeof found>) => found(...given).map(({ sentence }) => sentence);
@@ -128,10 +121,9 @@ describe('findings from numbers', () => {
       { ...parcels, system: 'mysql', caller: 'src/p.ts:3' },
       { ...scans, system: 'mysql', rows: 0 },
     );
-    const rule = numberRules.find(({ name }) => name === 'digits-lost');
     const shared = { configuration: { packages: ['mysql2 3.1.0'] } };
     const kept = { request: keptRequest(), database: both };
-    expect(rule?.find(kept, {} as never, { shared } as never)[0]).to.include({
+    expect(draftsOf('digits-lost', kept, {}, { shared })[0]).to.include({
       place: 'src/p.ts:3',
       sentence:
         'select … from parcels returned an id as a JavaScript number above 2^53, which can’t hold its last digits: select … from scans (src/a.ts:5) was sent it for parcel_id, and found no row',
@@ -254,8 +246,7 @@ describe('findings from numbers', () => {
       const request = keptRequest({ body, user });
       const sent = { ...request, response: { ...request.response, sentFrom: 'src/routes/pages.js:38' } };
       const kept = { request: sent, database: keptQueries(...queries) };
-      const rule = numberRules.find(({ name }) => name === 'never-equal');
-      return rule?.find(kept, { status } as never, {} as never) ?? [];
+      return draftsOf('never-equal', kept, { status });
     };
     expect(of({ revision: 4 })[0]).to.include({
       sentence:

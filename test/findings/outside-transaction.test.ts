@@ -1,10 +1,7 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import type { Rule } from '../../app/findings/shared/kept.ts';
-import { transactionRules } from '../../app/findings/transactions.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding outside-transaction', () => {
   const ask = withFindingsDatabase(
@@ -86,9 +83,8 @@ describe('finding outside-transaction', () => {
       connection: at === 1 ? null : 1,
       transaction: at === 1 ? null : 'T1',
     }));
-    const kept = { database: { statements, queries, groups: [] } } as unknown as Parameters<Rule['find']>[0];
-    const rule = transactionRules.find(({ name }) => name === 'outside-transaction');
-    expect(rule?.find(kept, {} as ProfileHead, NOTHING_BESIDE)).to.deep.equal([]);
+    const kept = { database: { statements, queries, groups: [] } };
+    expect(draftsOf('outside-transaction', kept)).to.deep.equal([]);
   });
 
   it('is for information where the transaction was committed', async () => {

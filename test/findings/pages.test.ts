@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { pageRules } from '../../app/findings/pages.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 function found(name: string, queries: readonly AskedQuery[], sent: object, earlier: readonly object[] = []) {
-  const rule = pageRules.find((one) => one.name === name);
   const kept = { database: keptQueries(...queries), request: keptRequest({ sent: sent as never }) };
   const beside = {
     earlier: earlier.map((before) => ({
@@ -11,7 +10,7 @@ function found(name: string, queries: readonly AskedQuery[], sent: object, earli
       kept: before,
     })),
   };
-  return (rule?.find(kept, { method: 'GET', status: 200 } as never, beside as never) ?? []).map(
+  return draftsOf(name, kept, { method: 'GET', status: 200 }, beside).map(
     ({ sentence, severity }) => `${severity}: ${sentence}`,
   );
 }

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import pg from 'pg';
-import { poolWait } from '../../app/findings/connections.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
@@ -9,6 +8,7 @@ import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 import { besideOf } from '../support/beside.ts';
 import { timeOf } from '../support/time-of.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const WAITED = { kind: 'connection', startMs: 0, durationMs: 60 } as const;
 
@@ -83,9 +83,10 @@ describe('finding pool-wait', () => {
     const wait = { ...data.queries[0]!, startMs: 200, waitMs: 120 };
     const find = (queries: DatabaseQuery[], concurrent: number) => {
       const kept = { database: { ...data, queries }, runtime: { concurrent } as Kept['runtime'] };
-      return poolWait.find(
+      return draftsOf(
+        'pool-wait',
         kept,
-        { durationMs: 200, status: 200 } as ProfileHead,
+        { durationMs: 200, status: 200 },
         besideOf([WAITED], { totalMs: 200 }),
       )[0]?.sentence;
     };
@@ -162,7 +163,7 @@ describe('finding pool-wait', () => {
       const queries = [{ ...query, waitMs: 60, heldBy, full: true as const }];
       const kept = { database: { ...data, queries }, runtime: { concurrent: 2 } as Kept['runtime'] };
       const head = { durationMs: 100, status: 200, token: 'aaaaaa' } as ProfileHead;
-      return poolWait.find(kept, head, besideOf([WAITED], { totalMs: 100 }))[0]?.sentence;
+      return draftsOf('pool-wait', kept, head, besideOf([WAITED], { totalMs: 100 }))[0]?.sentence;
     };
     const held = ['a', 'b', 'b', 'c', 'd'].map((name) => holder(`GET /${name}`));
     expect(find(held)).to.match(

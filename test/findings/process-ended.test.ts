@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { processEnded } from '../../app/findings/process.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 /** That a real process has it: test/package/process-end.test.ts. */
 describe('finding process-ended', () => {
   function find(head: Partial<ProfileHead>) {
-    return processEnded.find({} as never, { error: null, ...head } as ProfileHead, NOTHING_BESIDE);
+    return draftsOf('process-ended', {}, { error: null, ...head });
   }
 
   it('names what ended the process, and links to its error', () => {

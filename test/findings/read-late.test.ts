@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { readLate } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
 import type { Finding } from '../../app/index.ts';
 import { urls } from '../../app/urls.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding read-late', () => {
   const ask = withFindingsApp((app) => {
@@ -48,11 +46,7 @@ describe('finding read-late', () => {
 
   it('names the request that blocked it, and ignores a moment', () => {
     const sentenceOf = (before: Kept['runtime']['before']) =>
-      readLate.find(
-        { runtime: { before } as Kept['runtime'] },
-        { token: 'a' } as ProfileHead,
-        NOTHING_BESIDE,
-      )[0]?.sentence;
+      draftsOf('read-late', { runtime: { before } as Kept['runtime'] }, { token: 'a' })[0]?.sentence;
     const by = { profile: 'b12345', what: 'GET /reports', where: 'buildReport' };
     expect(sentenceOf({ durationMs: 80, by })).to.match(
       /blocked by GET \/reports \(b12345\), in buildReport$/,

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import { retriedCall } from '../../app/findings/retries.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding retried-call', () => {
   let asked = 0;
@@ -84,8 +82,8 @@ describe('finding retried-call', () => {
         { ...call, ...given, startMs: 0, status, error: status === null ? error : null, ...first },
         { ...call, ...given, startMs: 60, status: last, error: null, ...second },
       ];
-      const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
-      const [pay] = retriedCall.find(kept, { durationMs: 100, status: 200 } as ProfileHead, NOTHING_BESIDE);
+      const kept = { http_client: { calls } };
+      const [pay] = draftsOf('retried-call', kept, { durationMs: 100, status: 200 });
       return pay?.label === 'sent twice' ? pay.sentence : '';
     };
     const twice =
@@ -126,10 +124,8 @@ describe('finding retried-call', () => {
         { ...call, ...refused, method, startMs: 1002 },
         { ...call, ...good, method, startMs: 2004 },
       ];
-      const kept = { http_client: { calls: calls.slice(from) } } as unknown as Parameters<
-        typeof retriedCall.find
-      >[0];
-      return retriedCall.find(kept, { durationMs: 2010, status: 200 } as ProfileHead, NOTHING_BESIDE)[0];
+      const kept = { http_client: { calls: calls.slice(from) } };
+      return draftsOf('retried-call', kept, { durationMs: 2010, status: 200 })[0];
     };
     const asked = found('Retry-After');
     expect(asked?.sentence).to.equal(

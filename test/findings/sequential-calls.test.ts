@@ -1,11 +1,8 @@
 import { expect } from 'chai';
-import { sequentialCalls } from '../../app/findings/calls.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
-
-type Kept = Parameters<typeof sequentialCalls.find>[0];
+import { sentencesOf } from '../support/find-by-rule.ts';
 
 const call = (url: string, startMs: number, more: object = {}) => ({
   method: 'GET',
@@ -20,9 +17,9 @@ const call = (url: string, startMs: number, more: object = {}) => ({
 });
 
 function sentences(calls: object[], more: object = {}): string[] {
-  const kept = { http_client: { calls }, ...more } as unknown as Kept;
+  const kept = { http_client: { calls }, ...more };
   const head = { durationMs: 200, url: '/quote?user=17' } as ProfileHead;
-  return sequentialCalls.find(kept, head, NOTHING_BESIDE).map(({ sentence }) => sentence);
+  return sentencesOf('sequential-calls', kept, head);
 }
 
 describe('finding sequential-calls', () => {

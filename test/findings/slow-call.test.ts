@@ -1,12 +1,11 @@
 import { Agent, get } from 'node:http';
 import { expect } from 'chai';
-import { slowCall } from '../../app/findings/time.ts';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { besideOf, NOTHING_BESIDE } from '../support/beside.ts';
+import { besideOf } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const CALL = {
   method: 'GET',
@@ -103,9 +102,9 @@ describe('finding slow-call', () => {
         { ...call, kind: 'out' as const },
         { kind: 'blocked' as const, global: true as const, startMs: 0, durationMs: blockedMs },
       ];
-      return slowCall
-        .find(kept, { durationMs: 250 } as ProfileHead, besideOf(owners, { totalMs: 250 }))
-        .map(({ severity }) => severity);
+      return draftsOf('slow-call', kept, { durationMs: 250 }, besideOf(owners, { totalMs: 250 })).map(
+        ({ severity }) => severity,
+      );
     };
     expect(severities(180)).to.deep.equal([]);
     expect(severities(80)).to.deep.equal(['warn']);
@@ -115,7 +114,7 @@ describe('finding slow-call', () => {
     const connection = { lookupMs: 422, connectMs: 10, tlsMs: 12 };
     const call = { ...CALL, durationMs: 460, headersMs: 455, connection };
     const kept = { http_client: { calls: [call] } as unknown as HttpClientData };
-    expect(slowCall.find(kept, { durationMs: 500 } as ProfileHead, NOTHING_BESIDE)[0]?.sentence).to.equal(
+    expect(draftsOf('slow-call', kept, { durationMs: 500 })[0]?.sentence).to.equal(
       'GET rates.example/v2 took 460.0 ms (92 % of the request), 422.0 ms of it looking up the name',
     );
   });

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { bytesRead } from '../../app/findings/shared/statement-reasons.ts';
-import { slowStatement } from '../../app/findings/time.ts';
 import type { Finding } from '../../app/profiler/read/finding.ts';
-import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
 import { timeOf } from '../support/time-of.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
-import { besideOf, NOTHING_BESIDE } from '../support/beside.ts';
+import { besideOf } from '../support/beside.ts';
+import { draftsOf, ruleOf } from '../support/find-by-rule.ts';
 
 describe('the bytes that a statement read', () => {
   const of = (image: string, rows: number) =>
@@ -92,7 +92,7 @@ describe('finding slow-statement', () => {
       };
       const panels = { database: { data: { queries: [{ group: null }] } } };
       const profile = { panels } as unknown as Profile;
-      return slowStatement.code?.({ anchor: 'q1' } as Finding, profile, { plan })?.text;
+      return ruleOf('slow-statement').code?.({ anchor: 'q1' } as Finding, profile, { plan })?.text;
     };
     expect(codeOf('((author = $1) AND (lower(email) = $2))')).to.equal(
       'create index concurrently on notes (author, lower(email));',
@@ -122,11 +122,7 @@ describe('finding slow-statement', () => {
     const of = { statement: 0, group: null, error: null, rows: 1, caller: null, durationMs: 150 };
     const queries = [0, 3, 7].map((startMs) => ({ ...of, startMs }));
     const database = { statements: [{ sql: 'select pg_sleep($1)' }], queries, groups: [] };
-    const found = slowStatement.find(
-      { database } as unknown as Parameters<typeof slowStatement.find>[0],
-      { durationMs: 160 } as ProfileHead,
-      NOTHING_BESIDE,
-    );
+    const found = draftsOf('slow-statement', { database }, { durationMs: 160 });
     expect(found.map(({ sentence }) => sentence)).to.have.length(1);
     expect(found[0]?.sentence).to.match(/, while 2 other slow statements ran$/);
   });
@@ -143,9 +139,10 @@ describe('finding slow-statement', () => {
     };
     const database = { statements: [{ sql: 'select 1' }], queries: [query], groups: [] };
     const found = (queuedMs: number) =>
-      slowStatement.find(
-        { database } as unknown as Parameters<typeof slowStatement.find>[0],
-        { durationMs: 180 } as ProfileHead,
+      draftsOf(
+        'slow-statement',
+        { database },
+        { durationMs: 180 },
         { ...besideOf([{ kind: 'db', ...query }], { totalMs: 180, queuedMs }), usualMs: 20 },
       );
     expect(found(0)[0]?.severity).to.equal('warn');
@@ -160,7 +157,6 @@ describe('finding slow-statement', () => {
   });
 
   describe('in a group', () => {
-    type Kept = Parameters<typeof slowStatement.find>[0];
     const costs = (kind: string, durations: readonly number[]): (string | undefined)[] => {
       const queries = durations.map((durationMs, index) => ({
         ...{ statement: 0, group: 0, error: null, rows: 1, caller: 'a.ts:1' },
@@ -176,9 +172,9 @@ describe('finding slow-statement', () => {
         durationMs,
       };
       const database = { statements: [{ sql: 'select 1' }], queries, groups: [group] };
-      return slowStatement
-        .find({ database } as unknown as Kept, { durationMs: 9000 } as ProfileHead, NOTHING_BESIDE)
-        .map(({ costMs }) => String(costMs));
+      return draftsOf('slow-statement', { database }, { durationMs: 9000 }).map(({ costMs }) =>
+        String(costMs),
+      );
     };
 
     it('leaves one of a loop to the finding about the loop', () => {

@@ -2,9 +2,8 @@ import { expect } from 'chai';
 import type { RequestHandler } from 'express';
 import { createRequire } from 'node:module';
 import { constants } from 'node:zlib';
-import { responseRules } from '../../app/findings/responses.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 const compression = createRequire(import.meta.url)('compression') as (
   options: BrotliOptionsOf,
@@ -40,9 +39,9 @@ describe('finding slow-transform', () => {
   });
 
   it('ignores a body that the handler wrote piece by piece', () => {
-    const rule = responseRules.find(({ name }) => name === 'slow-transform');
     const found = (startMs: number) =>
-      rule?.find(
+      draftsOf(
+        'slow-transform',
         {
           request: {
             response: {
@@ -55,17 +54,16 @@ describe('finding slow-transform', () => {
           runtime: { cpuUserMs: 200, cpuSystemMs: 9 },
           database: { queries: [{ startMs, durationMs: 10 }] },
         },
-        { durationMs: 410 } as never,
-        NOTHING_BESIDE,
+        { durationMs: 410 },
       );
     expect(found(5)).to.have.length(1);
     expect(found(200)).to.deep.equal([]);
   });
 
   it('names an interceptor whose time is not that of the controller', () => {
-    const rule = responseRules.find(({ name }) => name === 'slow-transform');
     const found = (startMs: number | null) =>
-      rule?.find(
+      draftsOf(
+        'slow-transform',
         {
           request: { response: { headers: [] } },
           spans: {
@@ -88,8 +86,7 @@ describe('finding slow-transform', () => {
           },
           ...(startMs === null ? {} : { database: { queries: [{ startMs }] } }),
         },
-        { durationMs: 410 } as never,
-        NOTHING_BESIDE,
+        { durationMs: 410 },
       );
     expect(found(null)?.[0]?.sentence).to.equal(
       'The interceptor ClassSerializerInterceptor took 350.0 ms (85 % of the request), without Controller ReportsController.sales, which it is around',

@@ -3,10 +3,10 @@ import ejs from 'ejs';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { timeRules } from '../../app/findings/time.ts';
 import { besideOf } from '../support/beside.ts';
 import { timeOf } from '../support/time-of.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 /** Computes for so long, however much longer that takes on a busy machine. */
 function work(ms: number): string {
@@ -56,8 +56,7 @@ describe('finding slow-view', () => {
       const kept = { views: { views: [view] } };
       const others = earlier.map((name) => ({ head: {}, kept: { views: { views: [{ ...view, name }] } } }));
       const beside = besideOf([{ kind: 'view', startMs: 0, durationMs }], { totalMs: durationMs });
-      const rule = timeRules.find(({ name }) => name === 'slow-view');
-      return rule?.find(kept, { durationMs } as never, { ...beside, earlier: others as never });
+      return draftsOf('slow-view', kept, { durationMs }, { ...beside, earlier: others as never });
     };
     expect(found(150)).to.deep.equal([]);
     expect(found(150, 'list')).to.deep.equal([]);

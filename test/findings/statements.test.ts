@@ -1,9 +1,8 @@
 import express from 'express';
 import { expect } from 'chai';
-import { encodingRules } from '../../app/findings/encodings.ts';
-import { statementRules } from '../../app/findings/statements.ts';
 import { mysqlDriver } from '../../app/observe/databases/mysql.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('findings from the text of statements', () => {
   const ask = withFindingsDatabase(
@@ -222,25 +221,20 @@ describe('findings from the text of statements', () => {
   });
 
   it('a row that MySQL wrote with a warning', () => {
-    const rule = encodingRules.find(({ name }) => name === 'written-with-warning');
     const found = (sql: string, result: object, text = 'a') =>
-      rule?.find(
-        {
-          database: {
-            statements: [{ sql, system: 'mysql' }],
-            queries: [
-              {
-                ...mysqlDriver.outcome({ result } as never),
-                error: null,
-                statement: 0,
-                bindings: [{ name: 'text', value: text }],
-              },
-            ],
-          },
+      draftsOf('written-with-warning', {
+        database: {
+          statements: [{ sql, system: 'mysql' }],
+          queries: [
+            {
+              ...mysqlDriver.outcome({ result } as never),
+              error: null,
+              statement: 0,
+              bindings: [{ name: 'text', value: text }],
+            },
+          ],
         },
-        {} as never,
-        {} as never,
-      );
+      });
     const insert = 'insert into notes (text) values (?)';
     expect(found(insert, { affectedRows: 1, warningStatus: 1 })?.[0]?.sentence).to.equal(
       'insert into notes succeeded with 1 warning of the database: it may have cut off or converted a value',
@@ -255,7 +249,6 @@ describe('findings from the text of statements', () => {
   });
 
   it('a number that MySQL compares with texts', () => {
-    const rule = statementRules.find(({ name }) => name === 'compared-as-number');
     const kept = (code: number | string) => ({
       request: { body: { fields: null, parsed: { code } } },
       database: {
@@ -266,7 +259,7 @@ describe('findings from the text of statements', () => {
       },
     });
     const found = (code: number | string, before: number | string) =>
-      rule?.find(kept(code), {} as never, { earlier: [{ head: {}, kept: kept(before) }] } as never);
+      draftsOf('compared-as-number', kept(code), {}, { earlier: [{ head: {}, kept: kept(before) }] });
     expect(found(0, 'SPRING')?.[0]?.sentence).to.match(
       /^select … from vouchers compares code with a number, and with a text in 1 earlier request: MySQL/,
     );

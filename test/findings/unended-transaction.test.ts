@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { unendedTransaction } from '../../app/findings/transactions.ts';
-import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding unended-transaction', () => {
   const left: Knex.Transaction[] = [];
@@ -52,10 +50,8 @@ describe('finding unended-transaction', () => {
     const queries = ['node_modules/knex/lib/client.js:9', 'src/carts.ts:4', 'src/carts.ts:5'].map(
       (caller) => ({ ...query, transaction: 't1', caller }),
     );
-    const kept = { database: { statements: [{ sql: 'begin' }], queries } } as unknown as Parameters<
-      typeof unendedTransaction.find
-    >[0];
-    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE);
+    const kept = { database: { statements: [{ sql: 'begin' }], queries } };
+    const [finding] = draftsOf('unended-transaction', kept, { state: 'final' });
     expect(finding?.place).to.equal('src/carts.ts:4');
   });
 
@@ -63,11 +59,7 @@ describe('finding unended-transaction', () => {
     const sent = { statement: 0, bindings: [], instance: 'a', group: null, error: null, connection: 'a1' };
     const queries = [{ ...sent, transaction: 't1', caller: 'src/carts.ts:4' }];
     const statements = [{ sql: 'begin; update carts set id = 2; commit' }];
-    const kept = { database: { statements, queries } } as unknown as Parameters<
-      typeof unendedTransaction.find
-    >[0];
-    expect(unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE)).to.deep.equal(
-      [],
-    );
+    const kept = { database: { statements, queries } };
+    expect(draftsOf('unended-transaction', kept, { state: 'final' })).to.deep.equal([]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { raceRules } from '../../app/findings/races.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
 
 describe('finding unlocked-update, of one request', () => {
   const read = (points: number) => ({
@@ -15,9 +15,8 @@ describe('finding unlocked-update, of one request', () => {
     bindings: { points, id: 1 },
   });
   const of = (...asked: readonly AskedQuery[]) => {
-    const rule = raceRules.find(({ name }) => name === 'unlocked-update');
     const kept = { database: keptQueries(...asked), request: keptRequest() };
-    return (rule?.find(kept, {} as never, {} as never) ?? []).map(({ sentence }) => sentence);
+    return sentencesOf('unlocked-update', kept);
   };
 
   it('names the numbers of updates that rest on the same one', () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unrecordedWait } from '../../app/findings/time.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { besideOf } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding unrecorded-wait', () => {
   const ask = withFindingsApp((app) => {
@@ -26,7 +26,6 @@ describe('finding unrecorded-wait', () => {
   });
 
   describe('of what else is recorded', () => {
-    type Kept = Parameters<typeof unrecordedWait.find>[0];
     const kept = {
       request: { headers: [], response: { headersAtMs: 500, contentType: 'text/html' } },
       routing: {
@@ -49,8 +48,9 @@ describe('finding unrecorded-wait', () => {
     };
     const head = { durationMs: 510, outcome: 'finished' } as ProfileHead;
     const found = (spans: Parameters<typeof besideOf>[0], options: object = {}, more: object = {}) =>
-      unrecordedWait.find(
-        { ...kept, ...more } as unknown as Kept,
+      draftsOf(
+        'unrecorded-wait',
+        { ...kept, ...more },
         head,
         besideOf([{ kind: 'app', isLayer: true, startMs: 1, durationMs: 509 }, ...spans], {
           totalMs: 510,

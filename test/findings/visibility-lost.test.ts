@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { visibilityLost } from '../../app/findings/visibility.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding visibility-lost', () => {
   const HIDDEN = { id: 2, author: 'omar', visibility: 'private' };
@@ -23,11 +23,7 @@ describe('finding visibility-lost', () => {
     before = usual,
     method = 'GET',
   } = {}) =>
-    visibilityLost.find(
-      kept('petra', where, found) as never,
-      { method, status: 200 } as never,
-      { earlier: before } as never,
-    );
+    draftsOf('visibility-lost', kept('petra', where, found), { method, status: 200 }, { earlier: before });
 
   it('says which columns the earlier requests of this line asked for, and how many rows they would not show', () => {
     expect(of()[0]).to.include({
@@ -68,12 +64,13 @@ describe('finding visibility-lost, of a branch', () => {
     kept(` where branch_id = ${id}`, rows(id, id), { branch, ...more });
   const usual = [ofBranch(1, 'Groningen'), ofBranch(2, 'Amsterdam')];
   const of = (own: ReturnType<typeof kept>, before: readonly ReturnType<typeof kept>[] = usual) =>
-    visibilityLost.find(
-      own as never,
-      { method: 'GET', status: 200 } as never,
+    draftsOf(
+      'visibility-lost',
+      own,
+      { method: 'GET', status: 200 },
       {
         earlier: before.map(earlier),
-      } as never,
+      },
     );
   const lost = kept(" where status = 'waiting'", rows(1, 2, 1, 3), { query: { status: 'waiting' } });
 

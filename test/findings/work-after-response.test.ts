@@ -5,11 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Finding, Profiler } from '../../app/index.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
-import { workAfterResponse } from '../../app/findings/endings.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding work-after-response', () => {
   let profiler: Profiler;
@@ -83,7 +82,7 @@ describe('finding work-after-response', () => {
     const queries = [800, 1100, 1200, 1300].map((startMs) => ({ startMs, durationMs: 2, caller: 'a.ts:9' }));
     const kept = { request: {}, database: { queries, statements: [] } } as unknown as Pick<Kept, 'request'>;
     const head = { durationMs: 1000, outcome: 'aborted' } as ProfileHead;
-    expect(workAfterResponse.find(kept, head, NOTHING_BESIDE)[0]).to.include({
+    expect(draftsOf('work-after-response', kept, head)[0]).to.include({
       severity: 'warn',
       sentence: '3 queries started after the connection had closed, the last one 300.0 ms later',
       place: 'a.ts:9',
@@ -92,16 +91,16 @@ describe('finding work-after-response', () => {
 
   it('ignores settings of a connection that the pool opens beside', () => {
     const open = (sql: string) =>
-      workAfterResponse.find(
+      draftsOf(
+        'work-after-response',
         {
           request: {},
           database: {
             statements: [{ sql }],
             queries: [{ startMs: 1, durationMs: 90, statement: 0, caller: null }],
           },
-        } as unknown as Pick<Kept, 'request'>,
-        { durationMs: 20, outcome: 'finished' } as ProfileHead,
-        NOTHING_BESIDE,
+        },
+        { durationMs: 20, outcome: 'finished' },
       );
     expect(open("set time zone 'UTC'")).to.deep.equal([]);
     expect(open('select 1')).to.have.length(1);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Json } from '../../app/profiler/json.ts';
-import { writeRules } from '../../app/findings/writes.ts';
 import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 
 function found(
   name: string,
@@ -19,10 +19,7 @@ function found(
     request: { ...request, response: { ...request.response, headersAtMs } },
     database: keptQueries(...queries),
   };
-  const rule = writeRules.find((one) => one.name === name);
-  return (rule?.find(kept, { method, route, url: '/', status } as never, {} as never) ?? []).map(
-    ({ sentence }) => sentence,
-  );
+  return sentencesOf(name, kept, { method, route, url: '/', status });
 }
 
 describe('findings from what was written', () => {
@@ -111,8 +108,7 @@ describe('findings from what was written', () => {
     const database = keptQueries({ sql: 'begin' }, take, missed, { sql: 'rollback' });
     const queries = database.queries.map((query) => ({ ...query, transaction: 'T1', connection: 'pg1' }));
     const kept = { request: keptRequest(), database: { ...database, queries } };
-    const [rule] = writeRules;
-    expect(rule?.find(kept, { method: 'POST', status: 404 } as never, {} as never)).to.deep.equal([]);
+    expect(draftsOf('refused-but-written', kept, { method: 'POST', status: 404 })).to.deep.equal([]);
   });
 
   it('a change after the refusal', () => {

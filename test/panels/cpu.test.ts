@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { eventLoopBlocked } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import { cpuPanel } from '../../app/panels/cpu/index.ts';
 import type { Context } from '../../app/profiler/record/context.ts';
@@ -8,7 +7,7 @@ import { callTree, busiestFunctionIn } from '../../app/profiler/read/cpu-tree.ts
 import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
 import type { Finding } from '../../app/profiler/read/finding.ts';
 import { contextWith, dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
 
 function fn(name: string, given: Partial<SampledFunction> = {}): SampledFunction {
   return {
@@ -149,8 +148,7 @@ describe('the panel of CPU profiles', () => {
 describe('finding event-loop-blocked of a sampled request', () => {
   const runtime = { concurrent: 1, blocks: [{ startMs: 15, durationMs: 90, cpuMs: 88 }] };
   const head = { token: '000001', durationMs: 200, child: null } as ProfileHead;
-  const find = (cpu: Kept['cpu']) =>
-    eventLoopBlocked.find({ runtime, cpu } as unknown as Kept, head, NOTHING_BESIDE)[0];
+  const find = (cpu: Kept['cpu']) => draftsOf('event-loop-blocked', { runtime, cpu }, head)[0];
 
   it('names the function with its place', () => {
     expect(find(samples())).to.deep.include({

@@ -2,8 +2,7 @@
 import type { KeptRequest } from '../../panels/request/data.ts';
 import { leavesOf } from '../../panels/shared/json-leaves.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
-import {} from './queries.ts';
-import { PRIMARY } from '../../panels/shared/primary-key.ts';
+import { PRIMARY } from './queries.ts';
 
 /** Request headers by which a gateway says whose the request is. */
 export const IDENTITY = /^x-(account|customer|member|tenant|user)(?:-?id)?$/i;

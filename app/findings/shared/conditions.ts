@@ -1,9 +1,8 @@
 /** What the conditions of a statement ask for. */
 import { type Comparison, givenValue, type StatementValue } from '../../panels/shared/read-statement.ts';
 import type { Query } from './kept.ts';
-import { type Read, textOf } from './queries.ts';
+import { PRIMARY, type Read, textOf } from './queries.ts';
 import type { KeptRequest } from '../../panels/request/data.ts';
-import { PRIMARY } from '../../panels/shared/primary-key.ts';
 
 /** What a value of the statement's text was, as a text; null: no text or number, or not known. */
 export function givenText(value: StatementValue | undefined, { bindings }: Query): string | null {

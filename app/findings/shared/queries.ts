@@ -112,7 +112,7 @@ export function rowOf(index: number): string {
   return `q${index + 1}`;
 }
 
-export type StatementKind = 'read' | 'write' | 'control';
+type StatementKind = 'read' | 'write' | 'control';
 
 export function kindOf(database: Database, query: Query): StatementKind {
   const sql = sqlOf(database, query);
