@@ -7,7 +7,7 @@ import { callTree, busiestFunctionIn } from '../../app/profiler/read/cpu-tree.ts
 import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
 import type { Finding } from '../../app/profiler/read/finding.ts';
 import { contextWith, dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
-import { draftsOf } from '../support/find-by-rule.ts';
+import { draftsOf, ruleOf } from '../support/find-by-rule.ts';
 
 function fn(name: string, given: Partial<SampledFunction> = {}): SampledFunction {
   return {
@@ -166,10 +166,11 @@ describe('finding event-loop-blocked of a sampled request', () => {
   it('names that of a later request, once one was sampled', () => {
     const finding = { ...find(samples())!, path: ['src/api.ts:8'] } as Finding;
     const sampled = { what: 'scoreOf', place: 'src/score.ts:3', profile: 'abcdef' };
-    const amended = eventLoopBlocked.amend!(finding, {} as Profile, { sampled });
+    const { amend } = ruleOf('event-loop-blocked');
+    const amended = amend!(finding, {} as Profile, { sampled });
     expect(amended.sentence).to.match(/; likely in scoreOf, as in the sampled request abcdef$/);
     expect(amended.place).to.equal('src/score.ts:3');
     expect(amended.path).to.equal(undefined);
-    expect(eventLoopBlocked.amend!(finding, {} as Profile, {})).to.equal(finding);
+    expect(amend!(finding, {} as Profile, {})).to.equal(finding);
   });
 });
