@@ -674,6 +674,21 @@ describe('the overview panel', () => {
       .and.not.contain('7 lines');
   });
 
+  it('labels commands of a cache by what they share, and lists what each had', async () => {
+    const asked = [['player:1', 'rating', '-8'], ['player:1', 'games', '1'], ['player:3', 'rating', '16']] as const; // prettier-ignore
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        for (const [at, [key, ...args]] of asked.entries())
+          context.add('cache', cacheCommand({ command: 'HINCRBY', key, args: args.map((value) => ({ name: '', value })), hits: null, asked: 0, reply: at, startMs: at + 1 })); // prettier-ignore
+      },
+    });
+    const text = (await page(token))('#asked').text();
+    expect(text).to.contain('HINCRBY player:… …').and.not.contain('HINCRBY player:1 rating');
+    expect(text).to.match(
+      /player:1 rating -8 \(replied 0\) · player:1 games 1 \(replied 1\) · player:3 rating 16/,
+    );
+  });
+
   it('is what a profile opens on', async () => {
     const { token } = await fixture.record({});
     const $ = load(await (await fetch(`${server.address}/_profiler/${token}`)).text());

@@ -257,8 +257,10 @@ function cacheStep(row: Row, index: number, profile: Profile): Step {
   const { found, system } = dataOf(profile, 'cache')?.items[index] ?? {};
   const other = otherStep(row, { name: 'cache', title: '' });
   const step = system === 'memory' ? { ...other, label: 'cache' } : other;
-  const tokens: CodeToken[] = [['', valueText(step.text)], ...foundTokens(found?.value)];
-  return found === undefined ? step : { ...step, text: textOf(tokens), line: () => tokens };
+  // A word each: runs of a group differ in some.
+  const words = valueText(step.text).split(/(?<= )/);
+  const tokens = [...words.map((word): CodeToken => ['', word]), ...foundTokens(found?.value)];
+  return { ...step, text: textOf(tokens), line: () => tokens };
 }
 
 function viewStep(row: Row): Step {

@@ -7,7 +7,7 @@ import type { CodeToken } from '../../view-helpers/code.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf } from '../../view-helpers/value-line.ts';
 import { eachText } from '../shared/rows.ts';
-import { type Step, tokensOf } from './step.ts';
+import { lineOf, type Step, tokensOf } from './step.ts';
 
 /** From as many runs on, the same work of the same line is one step. */
 const FOLDED_FROM = 3;
@@ -36,6 +36,30 @@ interface Differing {
   /** Of each run. */
   texts: string[];
   isAnsweredAnew: boolean;
+  /** What was asked, as far as all runs share it; null: the first run stands for all. */
+  shared: string | null;
+}
+
+const OF_CACHE = new Set(['redis', 'cache']);
+
+/** `player:1 ` and `player:3 ` share `player:… `. */
+function sharedWord(words: readonly string[]): string {
+  const [first = '', ...others] = words;
+  if (others.every((word) => word === first)) return first;
+  let length = 0;
+  while (length < first.length && others.every((word) => word[length] === first[length])) length++;
+  return `${first.slice(0, length).replace(/[^:./-]*$/, '')}…${first.endsWith(' ') ? ' ' : ''}`;
+}
+
+function sharedText(lines: readonly (readonly CodeToken[])[]): string {
+  const longest = Math.max(...lines.map(({ length }) => length));
+  const words = Array.from({ length: longest }, (_, at) =>
+    sharedWord(lines.map((line) => line[at]?.[1] ?? '')),
+  );
+  return words
+    .join('')
+    .trim()
+    .replace(/ …(?: …)+$/, ' …');
 }
 
 /** What was asked, the reply, or both, as far as they differ. */
@@ -52,6 +76,7 @@ function differenceOf(runs: readonly Step[]): Differing {
       [parts[at] ?? '', isAnsweredAnew ? (replies[at] ?? '') : ''].filter((part) => part !== '').join(' '),
     ),
     isAnsweredAnew: isAnsweredAnew && !isAskedAnew,
+    shared: isAskedAnew && OF_CACHE.has(runs[0]?.label ?? '') ? sharedText(asked) : null,
   };
 }
 
@@ -95,12 +120,16 @@ function runText(text: string, marks: readonly string[]): string {
 }
 
 /** Few runs are listed; of many the last one, and those that ended in another way than most. */
-function fieldsOf(runs: readonly Step[], { texts }: Differing): Field[] {
-  const [first = {}, ...others] = runs;
-  const listed = others.map((run, at) => runText(texts[at + 1] ?? '', marksOf(run, first, first)));
-  const value = listed.filter((text) => text !== '').join(' · ');
+function fieldsOf(runs: readonly Step[], { texts, shared }: Differing): Field[] {
+  const [first = {}] = runs;
+  const listed = runs.map((run, at) => runText(texts[at] ?? '', marksOf(run, at === 0 ? {} : first, first)));
+  const value = listed
+    .slice(shared === null ? 1 : 0)
+    .filter((text) => text !== '')
+    .join(' · ');
   if (value === '') return [];
-  if (runs.length <= MOST_RUNS && value.length <= LONGEST) return [{ label: 'Other runs', value }];
+  if (runs.length <= MOST_RUNS && value.length <= LONGEST)
+    return [{ label: shared === null ? 'Other runs' : 'Runs', value }];
   const usual = usualOutcome(runs);
   const odd = runs.flatMap((run, at) => {
     const isOdd = run.tone === 'bad' || (usual !== null && (run.outcome ?? null) !== usual.outcome);
@@ -109,6 +138,7 @@ function fieldsOf(runs: readonly Step[], { texts }: Differing): Field[] {
   });
   const more = odd.length > MOST_ODD ? ` and ${count(odd.length - MOST_ODD)} more` : '';
   return [
+    ...(shared === null ? [] : [{ label: 'First run', value: listed[0] ?? '' }]),
     ...(odd.length === 0
       ? []
       : [{ label: 'Other outcome', value: `${odd.slice(0, MOST_ODD).join(' · ')}${more}` }]),
@@ -163,7 +193,7 @@ function folded(runs: readonly Step[], { times, badges: marks }: Sum): Step {
     tone: worst.tone ?? 'plain',
     href: worst.href ?? null,
     label: labelOf(runs),
-    line: () => tokensOf(first),
+    ...(difference.shared === null ? { line: () => tokensOf(first) } : lineOf([['', difference.shared]])),
     ...(first.runs === undefined ? {} : { runs: runs.flatMap((run) => run.runs ?? []) }),
     times: Math.max(runs.length, times),
     // A poll asks until the reply is another one.

@@ -41,8 +41,26 @@ export function bare(name: string): string {
   return name.replace(/^["`[]|["`\]]$/g, '');
 }
 
+/** Index of a keyword outside of brackets, else of the first one. */
+function keywordAt(tokens: readonly SqlToken[], word: string): number {
+  let depth = 0;
+  let first = -1;
+  for (const [at, [kind, text]] of tokens.entries()) {
+    if (text === '(') depth++;
+    if (text === ')') depth--;
+    if (kind !== 'k' || text.toLowerCase() !== word) continue;
+    if (depth === 0) return at;
+    if (first === -1) first = at;
+  }
+  return first;
+}
+
 function nameAfter(tokens: readonly SqlToken[], word: string): string | null {
-  const at = tokens.findIndex(([kind, text]) => kind === 'k' && text.toLowerCase() === word);
+  // What `with` names is no table.
+  const isNamed = tokens[0]?.[1].toLowerCase() === 'with';
+  const at = isNamed
+    ? tokens.findIndex(([kind, text]) => kind === 'k' && text.toLowerCase() === word)
+    : keywordAt(tokens, word);
   if (at === -1) return null;
   let index = at + 1;
   while (/^(?:only|if|not|exists|into|table|\()$/i.test(tokens[index]?.[1] ?? '')) index++;
@@ -51,7 +69,8 @@ function nameAfter(tokens: readonly SqlToken[], word: string): string | null {
     index += 2;
     name = tokens[index]?.[1] ?? '';
   }
-  return /^[A-Za-z_"`[\u0080-\uffff]/.test(name) && !/^select$/i.test(name) ? bare(name) : null;
+  if (/^select$/i.test(name)) return nameAfter(tokens.slice(index), word);
+  return /^[A-Za-z_"`[\u0080-\uffff]/.test(name) ? bare(name) : null;
 }
 
 /** A command of MongoDB as it is recorded: `db.users.find({"email": ?})`. */

@@ -196,6 +196,9 @@ describe('SQL, told without a parser', () => {
     expect(labelOf('select "a".* from "public"."products" as a where x = 1')).to.equal(
       'select … from products',
     );
+    expect(labelOf('select l.id, (select max(b.amount) from bids b where b.lot = l.id) as bid from lots l')).to.equal('select … from lots'); // prettier-ignore
+    expect(labelOf('select extract(year from at), 1 from visits')).to.equal('select … from visits');
+    expect(labelOf('select distinct v.id from (select v.id from (select * from visits) v) v')).to.equal('select … from visits'); // prettier-ignore
     expect(labelOf('with q as (select 1) select * from q')).to.equal('select … from q');
     expect(labelOf('insert into "users" ("a") values ($1)')).to.equal('insert into users');
     expect(labelOf('update only things set a = 1')).to.equal('update things');
