@@ -80,6 +80,28 @@ describe('findings from what was written', () => {
     expect(replaced({ rows: 2 })).to.deep.equal([
       'replace into hives deleted the row that was there, and inserted another: columns that it does not name have their default, and rows that refer to the old one may be gone (ON DELETE CASCADE)',
     ]);
+    const read = (row: Readonly<Record<string, Json>>): AskedQuery => ({
+      sql: 'SELECT * FROM hives WHERE id = ?',
+      system: 'mysql',
+      bindings: { id: 7 },
+      found: [row],
+    });
+    const [before, after] = [
+      { id: 7, yard: 'A', keeper: 'Ann', frames: 8, updated_at: 1 },
+      { id: 7, yard: 'B', keeper: null, frames: 0, updated_at: 2 },
+    ].map(read);
+    const around = (...queries: readonly (AskedQuery | undefined)[]) =>
+      found(
+        'row-replaced',
+        queries.filter((query) => query !== undefined),
+      );
+    const replace = { sql, system: 'mysql', rows: 2 };
+    expect(around(before, replace, after)).to.deep.equal([
+      'replace into hives deleted the row that was there, and inserted another: keeper "Ann" → null and frames 8 → 0, which it does not name',
+    ]);
+    expect(around(before, replace, before)[0], 'nothing is lost').to.contain('may be gone');
+    const reset = { sql: 'UPDATE hives SET frames = 0, keeper = NULL WHERE id = 7', system: 'mysql' };
+    expect(around(before, replace, reset, after)[0], 'another write names them').to.contain('may be gone');
     expect(replaced({ rows: 1 }), 'there was none').to.deep.equal([]);
     expect(replaced({ rows: 2, system: 'sqlite' }), 'counts otherwise').to.deep.equal([]);
     expect(replaced({ rows: 2, sql: `${sql}, (?, ?)` }), 'two rows').to.deep.equal([]);

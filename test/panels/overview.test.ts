@@ -674,6 +674,21 @@ describe('the overview panel', () => {
       .and.not.contain('7 lines');
   });
 
+  it('says what else a write changed in a row that was read before and after it', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        const read = { sql: 'select id, state, price, seen_at from rooms where id = $1', bindings: [7] };
+        const row = { id: 7, state: 'free', price: 90, seen_at: 1 };
+        context.add('query', query({ ...read, found: [row], startMs: 1 }));
+        context.add('query', query({ sql: 'update rooms set price = $1 where id = 7', bindings: [80], startMs: 5 })); // prettier-ignore
+        context.add('query', query({ ...read, found: [{ ...row, state: 'sold', price: 80, seen_at: 2 }], startMs: 9 })); // prettier-ignore
+        context.add('query', query({ ...read, found: [row], bindings: [8], startMs: 12 }));
+      },
+    });
+    const text = (await page(token))('#asked').text();
+    expect(text.match(/since query 1, named by no write: state "free" → "sold"(?! ·)/g)).to.have.length(1);
+  });
+
   it('labels commands of a cache by what they share, and lists what each had', async () => {
     const asked = [['player:1', 'rating', '-8'], ['player:1', 'games', '1'], ['player:3', 'rating', '16']] as const; // prettier-ignore
     const { token } = await fixture.profileOf({

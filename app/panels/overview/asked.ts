@@ -19,6 +19,7 @@ import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { numbersAsText } from '../shared/number-as-text.ts';
 import { type ReceivedField, receivedFields } from '../shared/received.ts';
+import { unnamedChanges } from '../shared/row-changes.ts';
 import { isByItself, MOST_HEADERS } from './received.ts';
 import { repeatedSteps } from './repeated.ts';
 import { receivedAs, type Step } from './step.ts';
@@ -38,6 +39,7 @@ const LONGEST_ARGUMENTS = 120;
 const LONGEST_LOCALS = 600;
 const LONGEST_FOUND = 360;
 const LONGEST_COMMON = 80;
+const LONGEST_CHANGED = 160;
 /** A shorter statement leaves more room for its rows. */
 const LONGEST_STATEMENT = 240;
 /** Milliseconds within which steps start together. */
@@ -122,6 +124,15 @@ function bodyLeaves(profile: Profile): ReceivedField[] {
   return receivedFields(dataOf(profile, 'request') ?? {}).filter(({ from }) => from === 'body');
 }
 
+/** Of a row that was read before, too. */
+function changedNote(profile: Profile, index: number): string | null {
+  const database = dataOf(profile, 'database');
+  const changed = database === null ? null : unnamedChanges(database, index);
+  if (changed === null) return null;
+  const { since, texts } = changed;
+  return `since query ${since + 1}, named by no write: ${shorten(texts.join(' · '), LONGEST_CHANGED)}`;
+}
+
 function queryStep(
   row: Row,
   index: number,
@@ -147,7 +158,7 @@ function queryStep(
     label: isOfTransaction ? 'transaction' : `query ${index + 1}`,
     text: textOf(tokens),
     line: () => tokens,
-    note: isOfTransaction ? null : row.note,
+    note: isOfTransaction ? null : noteOf([row.note, changedNote(profile, index)]),
     by: above ?? null,
     badges: (row.badges ?? []).filter((badge) => badge !== 'plan'),
     fields: receivedAs(changed, asText),
