@@ -689,6 +689,36 @@ describe('the overview panel', () => {
     expect(text.match(/since query 1, named by no write: state "free" → "sold"(?! ·)/g)).to.have.length(1);
   });
 
+  it('says that a call repeats a failed one', async () => {
+    const stepsOf = async (key: string): Promise<string> => {
+      const sent = (value: string, status: number, startMs: number) =>
+        call({ status, startMs, durationMs: 1, requestHeaders: ['idempotency-key', value] });
+      const { token } = await fixture.profileOf({
+        more: (context) => {
+          context.add('call', sent('ride-1', 503, 1));
+          context.add('call', sent(key, 200, 5));
+        },
+      });
+      return (await page(token))('#asked').text();
+    };
+    expect(await stepsOf('ride-1')).to.match(/ride-1[^]*again, after the 503/);
+    expect(await stepsOf('ride-2')).to.not.contain('again');
+  });
+
+  it('does not mark a value of which only the form changed', async () => {
+    const { token } = await fixture.profileOf({
+      method: 'PUT',
+      response: { rawHeaders: ['content-type', 'application/json'], preview: Buffer.from('{"monthlyRate":"109.50"}') }, // prettier-ignore
+      more: (context) => {
+        context.add('body', { bytes: 40, contentType: 'application/json', parsed: { monthlyRate: 109.5, yard: 'kar', lane: ' b' }, files: [], preview: Buffer.from(''), truncated: false }); // prettier-ignore
+        context.add('query', query({ sql: 'update bikes set yard = $1, lane = $2', bindings: ['KAR', 'b'] }));
+      },
+    });
+    const $ = await page(token);
+    expect($('#asked .was').text().trim()).to.equal('received as lane: " b"');
+    expect($('#sent .was').text()).to.equal('');
+  });
+
   it('labels commands of a cache by what they share, and lists what each had', async () => {
     const asked = [['player:1', 'rating', '-8'], ['player:1', 'games', '1'], ['player:3', 'rating', '16']] as const; // prettier-ignore
     const { token } = await fixture.profileOf({

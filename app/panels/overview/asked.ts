@@ -9,8 +9,9 @@ import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseQuery } from '../database/data.ts';
-import type { CallBodyEntry } from '../http-client/data.ts';
+import type { CallBodyEntry, CallEntry } from '../http-client/data.ts';
 import { namedHeader, type NamedValue } from '../../profiler/record/raw-headers.ts';
+import { hasFailed } from '../shared/failed-call.ts';
 import { foundRows } from '../shared/found-rows.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
@@ -202,14 +203,24 @@ function profileField({ method, url, token }: Profile): Field {
   return { label: 'Its profile', value: `${method} ${pathOf(url)} (${token})`, token };
 }
 
+const KEY = 'idempotency-key';
+
+/** The last failed call before that had the same method, address, body and key. */
+function retriedNote(calls: readonly CallEntry[], index: number): string | null {
+  const call = calls[index];
+  const asked = ({ method, url, requestBody, requestHeaders }: CallEntry): string =>
+    JSON.stringify([method, url, requestBody?.text ?? null, namedHeader(requestHeaders, KEY) ?? null]);
+  const failed =
+    call === undefined
+      ? undefined
+      : calls.slice(0, index).findLast((one) => hasFailed(one) && asked(one) === asked(call));
+  return failed === undefined ? null : `again, after the ${failed.status ?? 'error'}`;
+}
+
 function callStep(row: Row, index: number, { profile, called }: Omit<StepOf, 'written'>): Step {
   const answeredBy = called?.get(row.id ?? '');
-  const {
-    requestBody,
-    responseBody,
-    requestHeaders = [],
-    responseHeaders = [],
-  } = dataOf(profile, 'http_client')?.calls[index] ?? {};
+  const { calls = [] } = dataOf(profile, 'http_client') ?? {};
+  const { requestBody, responseBody, requestHeaders = [], responseHeaders = [] } = calls[index] ?? {};
   const sent = bodyTokens(requestBody, requestHeaders);
   const got = bodyTokens(responseBody, responseHeaders, LONGEST_FOUND);
   const tokens: CodeToken[] = [
@@ -229,7 +240,7 @@ function callStep(row: Row, index: number, { profile, called }: Omit<StepOf, 'wr
     label: 'call',
     text: textOf(tokens),
     line: () => tokens,
-    note: row.note ?? null,
+    note: noteOf([retriedNote(calls, index), row.note]),
     fields: [...headersOf(requestHeaders), ...(answeredBy === undefined ? [] : [profileField(answeredBy)])],
   };
 }

@@ -23,7 +23,7 @@ import { isRead } from '../shared/statements.ts';
 import { askedSteps } from './asked.ts';
 import { receivedSteps } from './received.ts';
 import { sentSteps } from './sent.ts';
-import type { Step } from './step.ts';
+import { type Step, withoutForm } from './step.ts';
 import { brokenBeforeRows, originSteps, sessionSteps } from './written-by.ts';
 
 export interface Exchange {
@@ -53,10 +53,11 @@ function* exchangeOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
   ran: Ran,
 ): Steps<Exchange> {
-  const compared = compareValues({
+  const all = compareValues({
     request: dataOf(profile, 'request'),
     database: dataOf(profile, 'database'),
   });
+  const compared = all.map(withoutForm);
   const asked = yield* askedSteps(profile, { beside, compared });
   const session = beside === undefined ? [] : sessionSteps(profile, beside);
   const sections = [
@@ -74,7 +75,7 @@ function* exchangeOf(
   const masked = new Set(marks.flat()).size < 2 ? -1 : marks.findIndex((of) => of.length > 0);
   return {
     sections: sections.map((one, at) => (at === masked ? { ...one, note: OF_MARKS } : one)),
-    changed: compared.filter(({ change }) => change === 'value' || change === 'type'),
+    changed: all.filter(({ change }) => change === 'value' || change === 'type'),
   };
 }
 

@@ -41,6 +41,23 @@ export function valueText(value: Json): string {
   return textOf(valueLine(value, { longest: 63 }));
 }
 
+/** The same letters in another case, or the same number in another form. */
+function isOfForm(before: Json, { value: after, change }: ComparedValue['sent'][number]): boolean {
+  const texts = [before, after].map(String);
+  if (change === 'case') return texts[0]?.toLowerCase() === texts[1]?.toLowerCase();
+  const hasNumber = typeof before === 'number' || typeof after === 'number';
+  return change === 'type' && hasNumber && texts.every((text) => /\d/.test(text));
+}
+
+/** Without changes of form, which say nothing of where a value came from. */
+export function withoutForm(compared: ComparedValue): ComparedValue {
+  const plain = (list: ComparedValue['sent']): ComparedValue['sent'] =>
+    list.map((at) => (isOfForm(compared.received.value, at) ? { ...at, change: null } : at));
+  const [bound, sent] = [plain(compared.bound), plain(compared.sent)];
+  const isChanged = [...bound, ...sent].some(({ change }) => change !== null);
+  return { ...compared, bound, sent, change: isChanged ? compared.change : null };
+}
+
 function typeOf(value: Json): string {
   return value === null ? '' : typeof value === 'boolean' ? 'true or false' : `a ${typeof value}`;
 }
