@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
 import { type Json } from '../profiler/json.ts';
@@ -13,7 +13,7 @@ import { type Caller, callerOf, isSame } from './shared/callers.ts';
 import type { Database, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, runsOf, sqlOf, textOf } from './shared/queries.ts';
-import { count, excerpt, listOf } from './shared/wording.ts';
+import { count, excerpt, listOf, requestText } from './shared/wording.ts';
 
 interface Compared {
   table: string | null;
@@ -100,6 +100,94 @@ const filterLeft: Rule<Needs<'request' | 'database'>> = {
       return [{ ...draftAt(first.read, sentence, 'warn'), broke: 'response' }];
     }
     return [];
+  },
+};
+
+type Made = Needs<'request', 'routing' | 'views' | 'database' | 'cache' | 'http_client'>;
+
+/** What it sent as JSON, or gave its views. */
+function sentBy({ request, views }: Pick<Made, 'request' | 'views'>): Json[] {
+  const sent = parseBeginning(request.response?.text ?? '')?.value;
+  const locals = (views?.views ?? []).flatMap((view) => view.locals ?? []);
+  return sent === undefined ? locals : [sent, ...locals];
+}
+
+function isText(value: Json): value is string {
+  return typeof value === 'string' && value !== '' && !isMasked(value);
+}
+
+/** Lists of texts beside fields that the request sent: they belong to what it made. */
+function listsBeside({
+  request,
+  views,
+}: Pick<Made, 'request' | 'views'>): { name: string; texts: string[] }[] {
+  const fields = receivedFields({ body: request.body }).filter(({ path, name }) => path === name);
+  const isOwn = ([name, value]: [string, Json]): boolean =>
+    fields.some((one) => sameName(one.name) === sameName(name) && one.value === value && isText(value));
+  return sentBy({ request, views })
+    .flatMap((value) => objectsIn(value))
+    .filter((object) => Object.entries(object).some(isOwn))
+    .flatMap((object) =>
+      Object.entries(object).flatMap(([name, value]) =>
+        Array.isArray(value) && value.length > 0 && value.every(isText) ? [{ name, texts: value }] : [],
+      ),
+    );
+}
+
+function textsNamed(request: KeptRequest, name: string): Set<unknown> {
+  const of = receivedFields({ body: request.body }).filter((one) => sameName(one.name) === sameName(name));
+  return new Set(of.map(({ value }) => value));
+}
+
+function mayBeListed({ request }: Made, { method, status }: ProfileHead): boolean {
+  return method === 'POST' && status !== null && status < 400 && request.routeParams.length === 0;
+}
+
+const listLeft: Rule<Made> = {
+  name: 'list-left',
+  needs: ['request'],
+  labels: ['left by another request'],
+  why: 'A POST made something from the values it received. A list of it has a text that this request neither received nor read. An earlier request of the route received that text for the same field.',
+  fix: 'Copy the list before you add to it: `{ ...item, extras: [...item.extras] }` or `structuredClone(item)`. A spread copies the first level only, so `push` changes the list that all requests share.',
+  compares: mayBeListed,
+  find(kept, head, { earlier }) {
+    const { request, database, cache, http_client: calls, routing } = kept;
+    if (!mayBeListed(kept, head)) return [];
+    const read = new Set(
+      leavesOf([
+        ...(database?.queries ?? []).flatMap((query) => foundRows(query)),
+        ...(cache?.items ?? []).map(({ found }) => found?.value ?? null),
+        ...(calls?.calls ?? []).map(({ responseBody }) => responseBody?.text ?? null),
+      ]).map(({ value }) => value),
+    );
+    const before = earlier.filter(({ head: other }) => other.process === head.process);
+    return listsBeside(kept)
+      .filter(({ name }) => textsNamed(request, name).size === 0)
+      .flatMap(({ name, texts }): FindingDraft[] => {
+        const strange = texts.filter((text) => !read.has(text));
+        const at = before.findIndex(({ kept: { request: other } }) => {
+          const given = other === undefined ? new Set() : textsNamed(other, name);
+          return strange.some((text) => given.has(text));
+        });
+        const by = before[at];
+        // One before it had the same: it is a default.
+        const isDefault = before
+          .slice(at + 1)
+          .some(
+            ({ kept: { request: other, views } }) =>
+              other !== undefined &&
+              listsBeside({ request: other, views }).some(
+                (one) => one.name === name && one.texts.some((text) => strange.includes(text)),
+              ),
+          );
+        if (by?.kept.request === undefined || isDefault) return [];
+        const given = textsNamed(by.kept.request, name);
+        const left = listOf(strange.filter((text) => given.has(text)));
+        const sentence = `${excerpt(name, 40)} has ${left}, which this request neither received nor read: ${requestText(by.head)} received it. The process may hold it for all`;
+        const place = request.response?.sentFrom ?? routing?.route?.source;
+        return [{ broke: 'response', severity: 'warn', sentence, anchor: 'response', place }];
+      })
+      .slice(0, 1);
   },
 };
 
@@ -247,4 +335,4 @@ const valueOfAnotherRequest: Rule<Held> = {
   },
 };
 
-export const heldRules: readonly Rule[] = [valueOfAnotherRequest, filterLeft];
+export const heldRules: readonly Rule[] = [valueOfAnotherRequest, filterLeft, listLeft];

@@ -380,7 +380,7 @@ function asksForOne({ read, query }: Read, ids: ReadonlySet<string>): boolean {
 }
 
 function isInWrites(database: Database, writes: readonly Read[], value: Value): boolean {
-  const word = new RegExp(String.raw`(?<![\w.])${String(value).replace(/\W/g, String.raw`\$&`)}(?![\w.])`);
+  const word = new RegExp(String.raw`(?<![\w.$])${String(value).replace(/\W/g, String.raw`\$&`)}(?![\w.])`);
   return writes.some(
     ({ query }) =>
       word.test(sqlOf(database, query)) ||

@@ -9,6 +9,7 @@ interface Asked extends AskedRequest {
   text?: string;
   session?: Json;
   startedAt?: number;
+  method?: string;
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -31,8 +32,8 @@ function found(
   queries: readonly AskedQuery[] = [],
   earlier: readonly [Asked, readonly AskedQuery[]][] = [],
 ): string[] {
-  const headOf = ({ url = '/trails', startedAt = 5 }: Asked, token = 'aaaaaa') =>
-    ({ method: 'GET', status: 200, outcome: 'finished', process: 'vm:1', url, startedAt, token }) as never;
+  const headOf = ({ url = '/trails', startedAt = 5, method = 'GET' }: Asked, token = 'aaaaaa') =>
+    ({ method, status: 200, outcome: 'finished', process: 'vm:1', url, startedAt, token }) as never;
   const beside = {
     siblings: [],
     earlier: earlier.map(([before, ran]) => ({
@@ -65,6 +66,36 @@ describe('findings from answers that hold something else', () => {
       [],
     );
     expect(of({ session: { region: 'harz' } })).to.deep.equal([]);
+  });
+
+  it('a list that an earlier request had filled', () => {
+    const order = (customer: string, extras: string[]) => ({ order: { customer, extras } });
+    const given = (customer: string, extras?: string[]): Asked => ({
+      method: 'POST',
+      body: { customer, ...(extras === undefined ? {} : { extras }) },
+      sent: order(customer, extras ?? ['berries']),
+    });
+    const of = (asked: Asked, earlier: Asked[], queries: AskedQuery[] = []) =>
+      found(
+        'list-left',
+        asked,
+        queries,
+        earlier.map((one) => [one, []]),
+      );
+    const okan = given('Okan', ['berries']);
+    expect(of(given('Ulla'), [okan])).to.deep.equal([
+      'extras has berries, which this request neither received nor read: POST /trails (bbbbbb) received it. The process may hold it for all',
+    ]);
+    expect(of(given('Ulla', ['berries']), [okan]), 'received').to.deep.equal([]);
+    expect(of(given('Ulla'), [given('Okan', ['icing'])]), 'nobody sent it').to.deep.equal([]);
+    expect(of(given('Ulla'), [okan, given('Beate')]), 'a default').to.deep.equal([]);
+    expect(of({ ...given('Ulla'), method: 'GET' }, [okan])).to.deep.equal([]);
+    expect(of({ ...given('Ulla'), params: { id: '7' } }, [okan]), 'a thing that was there').to.deep.equal([]);
+    expect(of({ ...given('Ulla'), sent: order('Okan', ['berries']) }, [okan]), 'of another').to.deep.equal(
+      [],
+    );
+    const read = { sql: 'select name from extras', found: [{ name: 'berries' }] };
+    expect(of(given('Ulla'), [okan], [read]), 'read').to.deep.equal([]);
   });
 
   it('rows in another order than their keys', () => {

@@ -90,7 +90,7 @@ describe('finding nothing-written', () => {
       found: [{ id: 1, alerts }],
     });
     const update = (sets: string, bindings = {}) => ({
-      sql: `UPDATE hives SET ${sets} WHERE id = $9`,
+      sql: `UPDATE hives SET ${sets} WHERE id = $3`,
       bindings: { ...bindings, id: 1 },
       rows: 1,
     });
