@@ -17,6 +17,7 @@ import { draftAt, isWrite, labelOf, type Read, readsOf, textOf } from './shared/
 import { isSlow } from './shared/statement-reasons.ts';
 import { packagesIn } from './shared/packages.ts';
 import { bracketed, count, excerpt } from './shared/wording.ts';
+import { maskedType } from '../profiler/masking/redact.ts';
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const SMALLEST = 1e-6;
@@ -471,7 +472,7 @@ const neverEqual: Rule<Needs<'request' | 'database', 'http_client'>> = {
 };
 
 function isNumber(value: Json | undefined): boolean {
-  return typeof value === 'number' || (typeof value === 'string' && /^\[masked \d+, number\]$/.test(value));
+  return typeof value === 'number' || maskedType(value) === 'number';
 }
 
 /** Statements of this request returned texts in columns of these names. */

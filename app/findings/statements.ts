@@ -23,6 +23,7 @@ import {
 } from './shared/queries.ts';
 import { isSuccess, receivedHeader } from './shared/http.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
+import { maskedType } from '../profiler/masking/redact.ts';
 
 const BY_ORDER = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'not like', 'not ilike']);
 
@@ -359,8 +360,7 @@ const wildcardReceived: Rule<Needs<'database' | 'request'>> = {
 
 /** Whether a value is a number or a text, or a mark of one. */
 function typeOf(value: Json | undefined): string {
-  const text = typeof value === 'string' ? value : '';
-  return /^\[masked \d+, ([a-z]+)\]$/.exec(text)?.[1] ?? typeof value;
+  return maskedType(value) ?? typeof value;
 }
 
 function numbersOf(request: KeptRequest): ReceivedField[] {

@@ -12,6 +12,7 @@ import { movedDays } from './shared/moved-days.ts';
 import { givenText, textsIn } from './shared/conditions.ts';
 import { draftAt, hasValue, isWrite, labelOf, type Read, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt, listOf, snakeCase } from './shared/wording.ts';
+import { maskedType } from '../profiler/masking/redact.ts';
 
 type Value = Leaf['value'];
 
@@ -142,8 +143,6 @@ const falsyOverridden: Rule<Needs<'request' | 'database'>> = {
   },
 };
 
-const WHOLE_MARK = /^\[masked \d+, [a-z]+\]$/;
-
 const PASSWORD = /^(?:\w+_)?(?:password|passwd|pwd|passphrase|passcode|pin|pincode)(?:_?\d)?$/i;
 const OF_HASH = /(?:^|_)(?:\w*hash|digest)$/i;
 /** The database hashes it. */
@@ -161,10 +160,7 @@ const passwordStored: Rule<Needs<'request' | 'database'>> = {
   find({ request, database }) {
     const received = receivedFields(request).filter(
       ({ name, from, value }) =>
-        (from === 'body' || from === 'form') &&
-        PASSWORD.test(snakeCase(name)) &&
-        typeof value === 'string' &&
-        WHOLE_MARK.test(value),
+        (from === 'body' || from === 'form') && PASSWORD.test(snakeCase(name)) && maskedType(value) !== null,
     );
     if (received.length === 0) return [];
     return readsOf(database).flatMap((one): FindingDraft[] => {

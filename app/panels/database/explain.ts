@@ -7,6 +7,7 @@ import { sqlTokens } from '../shared/sql-tokens.ts';
 import { hexOf, isWholeBinding } from '../shared/sql-values.ts';
 import { labelOf, namedPlaceholders } from '../shared/statements.ts';
 import type { DatabaseQuery, KeptDatabase } from './data.ts';
+import { CUT_NOTE } from '../../profiler/record/plain.ts';
 
 const MOST_LISTED = 100;
 const SYSTEMS = new Set(['postgresql', 'mysql', 'sqlite']);
@@ -14,8 +15,6 @@ const CAN_BE_PLANNED =
   /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with|replace)\b/i;
 /** Anything after a semicolon, even inside a literal: a driver that takes several statements would run it. */
 const MAY_BE_SEVERAL = /;\s*\S/;
-/** Of a statement that was cut (app/profiler/record/plain.ts). */
-const CUT_SQL = /… \(\d+ more characters\)$/;
 /** What a connection can be set to that changes what a statement means. */
 const SETTING = /^\s*set\s+(?:session\s+|local\s+)?((?:search_path|role)\b[^;]*);?\s*$/i;
 
@@ -85,7 +84,7 @@ export function statementToPlan(
   const { sql = '', system = '' } = data.statements[query?.statement ?? -1] ?? {};
   if (query === undefined || query.connection === null || !canBePlanned(data, query))
     return 'This statement has no query plan.';
-  if (isMasked(sql) || CUT_SQL.test(sql) || MAY_BE_SEVERAL.test(sql))
+  if (isMasked(sql) || CUT_NOTE.test(sql) || MAY_BE_SEVERAL.test(sql))
     return 'Part of its text is masked or truncated, or it may be several statements.';
   const isWhole = query.bindings.every(isWholeBinding);
   if (analyze && !(isWhole && canBeRun(sql, system)))

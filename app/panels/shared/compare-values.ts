@@ -3,13 +3,14 @@
  * database store. Masked values are compared by their marks, so only names may be said of them.
  */
 import { addTo } from '../../profiler/group-by.ts';
-import { isMasked } from '../../profiler/masking/redact.ts';
+import { isMasked, maskedType } from '../../profiler/masking/redact.ts';
 import type { DatabaseQuery } from '../database/data.ts';
 import type { Response } from '../request/data.ts';
 import { type Leaf, leavesOf, parseBeginning } from './json-leaves.ts';
 import { receivedFields, type ReceivedRecord } from './received.ts';
 import { isRead } from './statements.ts';
 import { commonEnds } from '../../profiler/common-ends.ts';
+import { CUT_NOTE } from '../../profiler/record/plain.ts';
 
 export interface FieldAt {
   /** `path id`, `query page`, `form quantity`, `body lines.0.quantity`; of a statement the column; of the response the path. */
@@ -53,9 +54,6 @@ const GENERIC =
 /** Stored in another form on purpose. */
 const SECRET = /passw|secret|pwd|pin$|salt|hash|token|signature/;
 const MOST_FIELDS = 200;
-/** How a value ends that was cut (app/profiler/record/plain.ts). */
-const CUT = /… \(\d+ more characters\)$/;
-const WHOLE_MARK = /^\[masked \d+, ([a-z]+)\]$/;
 
 export function sameName(name: string): string {
   return name.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
@@ -107,8 +105,8 @@ function meansSame(text: string, value: Leaf['value']): boolean {
 /** Marks say whether two values are equal if both are of one type; of a text that was cut, nothing is known. */
 function areComparable(before: Leaf['value'], after: Leaf['value']): boolean {
   const texts = [before, after].filter((value) => typeof value === 'string');
-  if (texts.some((text) => CUT.test(text))) return false;
-  const types = texts.filter(isMasked).map((text) => WHOLE_MARK.exec(text)?.[1] ?? null);
+  if (texts.some((text) => CUT_NOTE.test(text))) return false;
+  const types = texts.filter(isMasked).map(maskedType);
   if (types.length === 0) return true;
   return types.length === 2 && types[0] !== null && types[0] === types[1];
 }

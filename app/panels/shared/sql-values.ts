@@ -7,7 +7,7 @@
 import type { Facts } from '../../profiler/record/facts.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import { sentJson, UNDEFINED } from '../../profiler/record/plain.ts';
-import { isMasked } from '../../profiler/masking/redact.ts';
+import { isMasked, maskedType } from '../../profiler/masking/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { namedPlaceholders } from './statements.ts';
 
@@ -143,12 +143,9 @@ interface Place {
   isRead: boolean;
 }
 
-/** A masked value of another type than text. */
-const MASKED_PLAIN = /^\[masked \d+, (?!string\])[a-z]+\]$/;
-
 function literal(binding: Binding, { placeholder, system, isRead }: Place): string {
   const { value, type } = binding;
-  if (typeof value === 'string' && MASKED_PLAIN.test(value)) return value;
+  if (typeof value === 'string' && (maskedType(value) ?? 'string') !== 'string') return value;
   const leftOut = type === 'cut' && typeof value === 'string' ? BYTES_LEFT_OUT.exec(value)?.[1] : undefined;
   if (leftOut !== undefined)
     return `${system === undefined || system === 'postgresql' ? "'\\x'" : "x''"} /* ${leftOut}: not recorded */`;

@@ -14,6 +14,11 @@ export function isMasked(text: string): boolean {
   return PRINTED.test(text);
 }
 
+/** `string` of a text that is a mark and nothing else; null of any other value. */
+export function maskedType(value: unknown): string | null {
+  return typeof value === 'string' ? (/^\[masked \d+, ([a-z]+)\]$/.exec(value)?.[1] ?? null) : null;
+}
+
 /** For comparison of records: each has numbers of its own. */
 export function withoutNumbers(text: string): string {
   return text.replace(MASK_PATTERN, MASKED);

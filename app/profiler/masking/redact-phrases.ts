@@ -7,7 +7,8 @@ import { holdsMark } from './redact-marks.ts';
 import { maskCommands } from './redact-commands.ts';
 import { maskPrinted } from './redact-printed.ts';
 import { quotedBetween, readQuoted, rewrite } from './redact-quoted.ts';
-import { CUT_NOTE, LINE_NAME, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { LINE_NAME, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { CUT_NOTE } from '../record/plain.ts';
 
 const COLUMNS =
   /\(([^()]{1,4000})\)\s{0,20}(?:(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?|=(?:\s{0,20}row)?)\s{0,20}(?=\()/gi;

@@ -2,6 +2,7 @@
 import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { holdsMark, type Mark } from './redact-marks.ts';
 import type { NameRule } from './redact-names.ts';
+import { CUT_NOTE } from '../record/plain.ts';
 
 /** Values that are not secret even under a secret name: a scheme, a constant, a word that says how things are, an SQL placeholder. */
 export const NO_VALUE =
@@ -52,9 +53,6 @@ export function maskByName(name: string, value: string, hide: (part: string) => 
   const scheme = /^(?:Basic|Bearer|Digest|Negotiate|Token|AWS4-HMAC-SHA256)\s+/i.exec(value)?.[0] ?? '';
   return scheme + hide(value.slice(scheme.length));
 }
-
-/** What truncateText appends to a text; no part of the value. */
-export const CUT_NOTE = /… \(\d+ more characters\)$/;
 
 const MOST_LEARNED = 100;
 /** A value and its HMAC-SHA256 in base64, as signed cookies have it: `s:<session id>.<signature>`. */

@@ -10,7 +10,8 @@ import { maskPhrases } from './redact-phrases.ts';
 import { holdsMark, isMark } from './redact-marks.ts';
 import { maskPrinted } from './redact-printed.ts';
 import { execAt, quotedBetween, readConcatenated, rewrite } from './redact-quoted.ts';
-import { CUT_NOTE, LINE_NAME, maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { LINE_NAME, maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { CUT_NOTE } from '../record/plain.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */

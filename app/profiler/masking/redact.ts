@@ -17,7 +17,7 @@ import { maskPairs } from './redact-text.ts';
 import { createTreeWalk, isStatement, mapTexts, type MaskedValue, note, type Pass } from './redact-tree.ts';
 import { createEndMask, createValueMask, type Spellings, spellingsOfAll } from './redact-values.ts';
 
-export { isMasked, MASK_PATTERN, MASKED, withoutNumbers } from './redact-marks.ts';
+export { isMasked, MASK_PATTERN, MASKED, maskedType, withoutNumbers } from './redact-marks.ts';
 export type { MaskedValue } from './redact-tree.ts';
 
 export interface MaskedTree<T> {

@@ -30,6 +30,9 @@ export function beginningOf(text: string, limit: number): string {
   return text.length <= limit ? text : ` ${text.slice(0, limit)}`.slice(1);
 }
 
+/** What `truncateText` appends; no part of the value. */
+export const CUT_NOTE = /… \(\d+ more characters\)$/;
+
 export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `${beginningOf(text, limit)}… (${text.length - limit} more characters)`;
