@@ -211,7 +211,7 @@ const notInNull: Rule<Needs<'database'>> = {
   name: 'not-in-null',
   needs: ['database'],
   labels: ['NOT IN'],
-  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route; or the request before found several. A subselect of another table is only worth a note.',
+  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL, and found no row: neither here nor in an earlier request of this route, or the one before found several. A subselect of another table is a note without earlier rows.',
   fix: 'Use `not exists (select 1 from … where …)`, or exclude NULL in the subselect (`where parent_id is not null`).',
   compares: ({ database }) =>
     database.queries.some((query) => query.rows === 0 && nullableList(plainSql(database, query)) !== null),
@@ -231,7 +231,7 @@ const notInNull: Rule<Needs<'database'>> = {
         ? `its subselect has NULL, such as the ${column} of a row without a parent`
         : `${column} is NULL in one row of ${table}`;
       const sentence = `${labelOf(database, query)} found no row${others}: NOT IN is never true if ${example}`;
-      return [draftAt(one, sentence, isTree ? 'warn' : 'info')];
+      return [draftAt(one, sentence, isTree || foundBefore ? 'warn' : 'info')];
     });
   },
 };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sentencesOf } from '../support/find-by-rule.ts';
+import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 type Database = ReturnType<typeof keptQueries>;
@@ -111,6 +111,14 @@ describe('findings from conditions and keys', () => {
     expect(found('not-in-null', query(other, 0), undefined, [query(other, 2)])).to.deep.equal([
       'select … from categories found no row, although the request before found 2: NOT IN is never true if category_id is NULL in one row of products',
     ]);
+    const severities = [[], [query(other, 2)]].map((earlier) => {
+      const beside = { siblings: [], earlier: earlier.map((database) => ({ head: {}, kept: { database } })) };
+      const kept = { database: query(other, 0), request: keptRequest() };
+      return draftsOf('not-in-null', kept, { method: 'GET', status: 200 }, beside).map(
+        ({ severity }) => severity,
+      );
+    });
+    expect(severities).to.deep.equal([['info'], ['warn']]);
     expect(found('not-in-null', query(other, 0), undefined, [query(other, 1)])).to.deep.equal([]);
     expect(found('not-in-null', query(nullable, 0), undefined, [query(nullable, 4)])).to.deep.equal([]);
     for (const list of [

@@ -11,6 +11,7 @@ describe('since the last request like this', () => {
   const ask = withFindingsDatabase(
     (knex) =>
       knex.raw(`
+        create table tours (id serial primary key, title text, day text, guide int);
         create table items (id serial primary key, name text, price int, password text);
         insert into items (name, price, password) values ('Lamp', 100, 'first secret'), ('Vase', 200, 'second secret')`),
     (app, knex) => {
@@ -43,6 +44,17 @@ describe('since the last request like this', () => {
           .where({ id: 1 })
           .update({ price: Number(params.price), password: randomUUID() });
         res.json({ id: randomUUID() });
+      });
+      app.get('/free', async (_req, res) => {
+        const busy = knex('tours').select('guide').where({ day: 'monday' });
+        res.json(await knex('items').whereNotIn('id', busy).select('id'));
+      });
+      app.post('/tours', async (_req, res) => {
+        const [{ id } = { id: 0 }] = await knex('tours').insert({ title: 'Alps', day: 'monday' }).returning<{ id: number }[]>('id'); // prettier-ignore
+        res.json(await knex('tours').where({ id }).first());
+      });
+      app.get('/sorted', async ({ query }, res) => {
+        res.json(await knex('items').where('price', '>', 0).orderBy(query.sort === 'price' ? 'price' : 'id').limit(1)); // prettier-ignore
       });
       app.post('/items', async (_req, res) => {
         await knex('items').insert({ name: 'Bowl', price: 300, password: 'third secret' });
@@ -80,8 +92,8 @@ describe('since the last request like this', () => {
       'response items[id 1].price: 100 → 150',
       'response items[id 3]: absent → {"id":3,"name":"Bowl","price":300,"password":"[masked 3, st…',
       'select … from items 2 → 3 rows LINE',
-      'POST /items wrote items in between LINE',
-      'POST /price/150 wrote items in between LINE',
+      'POST /items wrote items in between: name "Bowl", price 300 LINE',
+      'POST /price/150 wrote items in between: price 150, id 1 LINE',
     ]);
     expect(await ask.page(urls.profileMarkdown(asked.profile.token))).to.contain(
       '## Since the last request like this',
@@ -95,7 +107,7 @@ describe('since the last request like this', () => {
       'select … from items n: "3" → "4" LINE',
       'select … from items did not run this time LINE',
       'response the same',
-      'POST /items wrote items in between LINE',
+      'POST /items wrote items in between: name "Bowl", price 300 LINE',
     ]);
   });
 
@@ -114,13 +126,36 @@ describe('since the last request like this', () => {
     ]);
   });
 
+  it('names a write of the table of a subselect, with what its conditions name, NULL, too', async () => {
+    await ask('/free');
+    await ask('/tours', { method: 'POST' });
+    const rows = await since(await ask('/free'));
+    expect(rows.at(-1)).to.equal(
+      'POST /tours wrote tours in between: day "monday", guide null, title "Alps" LINE',
+    );
+    expect(rows.join('\n')).to.match(/select … from items \d → 0 rows LINE/);
+  });
+
+  it('names parameters that changed no condition', async () => {
+    const ignored = async (url: string): Promise<string[]> =>
+      (await since(await ask(url))).filter((row) => row.includes('changed no condition'));
+    await ask('/sorted?sort=id');
+    expect(await ignored('/sorted?filter[name]=Lamp&max=5&sort=price')).to.deep.equal([
+      'request filter[name], max changed no condition',
+    ]);
+    await ask('/list');
+    expect(await ignored('/list?colour=red')).to.deep.equal(['request colour changed no condition']);
+    await ask('/list');
+    expect(await ignored('/list?name=Lamp')).to.deep.equal([]);
+  });
+
   it('names a write of what an earlier one like it had read', async () => {
     for (const _ of [1, 2]) await ask('/stored');
     await ask('/price/180', { method: 'POST' });
     await ask('/stored', { headers: { 'x-none': '1' } });
     expect((await since(await ask('/stored'))).slice(1)).to.deep.equal([
       'response the same',
-      'POST /price/180 wrote items in between LINE',
+      'POST /price/180 wrote items in between: price 180, id 1 LINE',
     ]);
   });
 

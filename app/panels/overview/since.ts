@@ -13,7 +13,7 @@ import { foundRows } from '../shared/found-rows.ts';
 import { type Change, changesOf } from '../shared/json-changes.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
 import { receivedFields } from '../shared/received.ts';
-import { isWriting } from '../shared/statements.ts';
+import { bare, isWriting, significant } from '../shared/statements.ts';
 import { sentIn } from './differences.ts';
 import type { BesideRow } from './step.ts';
 import { NAMES_REQUEST, userText } from '../shared/client.ts';
@@ -25,6 +25,7 @@ type Query = AllKept['database']['queries'][number];
 const MOST_ROWS = 6;
 const MOST_WRITES = 2;
 const MOST_ASKED = 3;
+const MOST_VALUES = 4;
 /** Of each request. */
 const MOST_STATEMENTS = 500;
 const LONGEST = 60;
@@ -171,14 +172,55 @@ function ranOnce(own: Other, before: Other): BesideRow[] {
   ];
 }
 
-function tablesOf(other: Other, isWanted: (sql: string) => boolean): Map<string, string | null> {
-  return new Map(
-    statementsOf(other).flatMap(({ sql, system, query }) => {
-      const { table } = aboutStatement(sql, system);
-      const isDone = query.error === null && query.rows !== 0;
-      return table !== undefined && isDone && isWanted(sql) ? [[table, query.caller] as const] : [];
-    }),
-  );
+/** All tables that it reads, those of its subselects, too. */
+function readTables(other: Other): Set<string> {
+  const tables = new Set<string>();
+  for (const { sql, system, query } of statementsOf(other)) {
+    if (isWriting(sql) || query.error !== null) continue;
+    const { table } = aboutStatement(sql, system);
+    const tokens = significant(sql, system).map(([, text]) => bare(text).toLowerCase());
+    const named = tokens.flatMap((text, at) => {
+      if (text !== 'from' && text !== 'join') return [];
+      const isQualified = tokens[at + 2] === '.';
+      return tokens[at + (isQualified ? 3 : 1)] ?? [];
+    });
+    for (const one of [table, ...named]) if (one !== undefined) tables.add(one);
+  }
+  return tables;
+}
+
+interface Written extends Asked {
+  table: string;
+}
+
+function writesOf(other: Other): Written[] {
+  return statementsOf(other).flatMap((one) => {
+    const { table } = aboutStatement(one.sql, one.system);
+    const isDone = one.query.error === null && one.query.rows !== 0;
+    return table !== undefined && isDone && isWriting(one.sql) ? [{ ...one, table }] : [];
+  });
+}
+
+/** `: guide_id null, day "2027-01-14"`: first what the statements name. Of a new row also the columns that a later read of it shows as NULL. */
+function valuesText(other: Other, written: Written, asked: string): string {
+  const { sql, query, table } = written;
+  const values = new Map(query.bindings.map(({ name, value }) => [name, value]));
+  const later = statementsOf(other).filter((one) => one.query.startMs >= query.startMs);
+  const isNew = /^\s*insert\b/i.test(sql);
+  for (const one of isNew ? later : []) {
+    const [row, ...others] = foundRows(one.query);
+    if (aboutStatement(one.sql, one.system).table !== table || others.length > 0) continue;
+    for (const [name, value] of Object.entries(row ?? {}))
+      if (value === null && !values.has(name)) values.set(name, value);
+  }
+  const rank = (name: string): number =>
+    name === 'id' ? -1 : Number(new RegExp(`\\b${name.replace(/\W/g, '.')}\\b`, 'i').test(asked));
+  const texts = [...values]
+    .filter(([name, value]) => /^\w+$/.test(name) && !(typeof value === 'string' && isMasked(value)))
+    .toSorted(([a], [b]) => rank(b) - rank(a))
+    .slice(0, MOST_VALUES)
+    .map(([name, value]) => `${name} ${shown(value)}`);
+  return texts.length === 0 ? '' : `: ${texts.join(', ')}`;
 }
 
 /** Requests in between that wrote what this one or those like it read, the newest first. */
@@ -187,7 +229,10 @@ function writesBetween(
   before: Other,
   { others, alike }: Record<'others' | 'alike', readonly Other[]>,
 ): BesideRow[] {
-  const read = new Set(alike.flatMap((one) => [...tablesOf(one, (sql) => !isWriting(sql)).keys()]));
+  const read = new Set(alike.flatMap((one) => [...readTables(one)]));
+  const asked = statementsOf(own)
+    .map(({ sql }) => sql)
+    .join('\n');
   return others
     .filter(({ head: { startedAt, durationMs } }) => {
       const endedAt = startedAt + (durationMs ?? Infinity);
@@ -195,20 +240,49 @@ function writesBetween(
     })
     .flatMap((other): BesideRow[] => {
       const { token, method, url } = other.head;
-      const [written] = [...tablesOf(other, isWriting)].filter(([table]) => read.has(table));
+      const written = writesOf(other).find(({ table }) => read.has(table));
       if (written === undefined) return [];
-      const [table, place] = written;
-      const label = `${method} ${url}`.slice(0, 200);
       return [
         {
           token,
-          label,
-          text: `wrote ${table} in between`,
-          place,
+          label: `${method} ${url}`.slice(0, 200),
+          text: `wrote ${written.table} in between${valuesText(other, written, asked)}`,
+          place: written.query.caller,
           fields: [{ label: 'Token', value: token }],
         },
       ];
     });
+}
+
+const ORDER = /\border by\b.*?(?=\blimit\b|\boffset\b|\bfetch\b|\bfor\b|$)/gis;
+
+/** What both requests asked the database for; without the order, which rows are meant. */
+function conditionsOf(other: Other, isOrdered: boolean): string {
+  const asked = statementsOf(other).map(({ sql, query }) => [
+    isOrdered ? sql : sql.replace(ORDER, ''),
+    query.bindings.map(({ value }) => value),
+  ]);
+  const calls = (other.kept.http_client?.calls ?? []).map(({ url, requestBody }) => [url, requestBody?.text]);
+  return JSON.stringify([asked, calls, other.kept.cache?.items.length ?? 0]);
+}
+
+/** Parameters that are new or another one, although no statement has another condition, and no value of it. */
+function withoutEffect(own: Other, before: Other, isSameResponse: boolean): BesideRow[] {
+  const statements = statementsOf(own);
+  if (statements.length === 0 || conditionsOf(own, false) !== conditionsOf(before, false)) return [];
+  // The code may have chosen from what it read.
+  if (conditionsOf(own, true) === conditionsOf(before, true) && !isSameResponse) return [];
+  const was = askedWith(before);
+  const text = statements.map(({ sql }) => sql.toLowerCase()).join('\n');
+  const names = [...askedWith(own)].flatMap(([name, value]) => {
+    const [, parameter] = /^query (.*)$/s.exec(name) ?? [];
+    const plain = value.replace(/^"|"$/g, '').toLowerCase();
+    const isUsed = plain === '' || text.includes(plain);
+    return parameter === undefined || isUsed || was.get(name) === value ? [] : [parameter.slice(0, LONGEST)];
+  });
+  return names.length === 0
+    ? []
+    : [{ label: 'request', text: `${names.slice(0, MOST_ASKED).join(', ')} changed no condition` }];
 }
 
 /** null: it is not known, or no JSON and another one. */
@@ -244,7 +318,7 @@ function requestChanges(own: Other, before: Other): BesideRow[] {
 /** A request that writes may respond otherwise each time. */
 function isWrite({ head, kept }: Other): boolean {
   if (/^(?:PUT|PATCH|DELETE)$/.test(head.method)) return true;
-  return tablesOf({ head, kept }, isWriting).size > 0 || (kept.jobs?.items.length ?? 0) > 0;
+  return writesOf({ head, kept }).length > 0 || (kept.jobs?.items.length ?? 0) > 0;
 }
 
 function sameChanges(own: Other, before: Other): { changed: BesideRow[]; isSameResponse: boolean } {
@@ -271,13 +345,15 @@ export function sinceRows({ around, before: all }: BesideProfile): BesideRow[] {
   const alike = [own, ...earlier.filter((other) => lineOf(other) === line)];
   const written = isSame ? writesBetween(own, before, { others, alike }) : [];
   const ran = ranOnce(own, before);
-  if (changed.length + ran.length + written.length === 0) return [];
+  const ignored = isSame ? [] : withoutEffect(own, before, responseChanges(own, before)?.length === 0);
+  if (changed.length + ran.length + written.length + ignored.length === 0) return [];
   const { token, startedAt } = before.head;
   const label = `${own.head.method} ${before.head.url}`.slice(0, 200);
   const text = `${durationText(own.head.startedAt - startedAt)} before`;
   return [
     { token, label, text, fields: [{ label: 'Token', value: token }] },
     ...requestChanges(own, before),
+    ...ignored,
     ...[...changed, ...ran].slice(0, MOST_ROWS),
     ...(isSameResponse ? [{ label: 'response', text: 'the same' }] : []),
     ...written.slice(0, MOST_WRITES),
