@@ -2,12 +2,13 @@
  * The facts `error`: each error of a request once, wherever it is seen. It may be logged, passed to `next`, and then reach our own error
  * page: the fact stores the strongest of these, and the layer it came from. An error that wraps a recorded one replaces it.
  */
-import { type Context, type ContextTracker, createSlot } from '../profiler/record/context.ts';
+import { type Context, type ContextTracker, createSlot, throwing } from '../profiler/record/context.ts';
 import type { Repeating } from '../profiler/record/fact-list.ts';
 import type { ErrorFact } from '../profiler/record/facts.ts';
 import { onProcess } from '../profiler/record/process-events.ts';
 import { field, isError, isObject } from '../profiler/record/safe-read.ts';
 import { statusOf } from '../profiler/record/thrown-value.ts';
+import { closing, subscribeTo } from './subscribe.ts';
 import { stopAtError } from './values/values.ts';
 
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
@@ -107,9 +108,22 @@ export function loggedErrorOf(args: readonly unknown[]): object | null {
  * rejection that the host's own `unhandledRejection` listener handles doesn't reach it.
  */
 export function observeProcessErrors({ tracker }: { tracker: ContextTracker }): { close(): void } {
+  let thrownIn: Context | undefined;
+
+  /** A callback or a listener may run in another context than the code below it: that of its connection, for example. */
+  function noteThrowing(): void {
+    if (thrownIn !== undefined) return;
+    thrownIn = tracker.current();
+    // Until then, the error has been caught, or has reached the process.
+    queueMicrotask(() => {
+      thrownIn = undefined;
+    });
+  }
+
   function note(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
-    const context = tracker.current();
+    const context = (origin === 'uncaughtException' ? thrownIn : undefined) ?? tracker.current();
     if (context !== undefined) recordError(context, error, { origin });
   }
-  return { close: onProcess('uncaughtExceptionMonitor', note) };
+
+  return closing([subscribeTo(throwing, noteThrowing), onProcess('uncaughtExceptionMonitor', note)]);
 }

@@ -14,13 +14,14 @@ function runFailing(failure: string): { status: number | null; noted: unknown } 
     const { Context, ContextTracker } = await import(${JSON.stringify(url('dist/app/profiler/record/context.js'))});
     const { observeProcessErrors } = await import(${JSON.stringify(url('dist/app/observe/errors-seen.js'))});
     const tracker = new ContextTracker();
+    const { tracedCallback } = await import(${JSON.stringify(url('dist/app/observe/channels/trace.js'))});
     observeProcessErrors({ tracker });
     const context = new Context({ token: 'abc123', kind: 'request' });
     process.on('exit', () => {
       const noted = context.all('error').map(({ error, origin, status }) => [String(error), origin, status]);
       console.log(JSON.stringify(noted));
     });
-    tracker.run(context, () => { ${failure} });
+    tracker.run(context, async () => { ${failure} });
   `;
   const result = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: packageRoot(),
@@ -44,6 +45,31 @@ describe('errors that end the process', () => {
       status: 1,
       noted: [['Error: lost', 'unhandledRejection', null]],
     });
+  });
+
+  const fail = (name: string) => `() => { throw new Error('${name}'); }`;
+  const elsewhere = (work: string) => `tracker.run(undefined, () => setTimeout(${work}, 5))`;
+
+  it('are those of listeners, and of callbacks, that a connection of another request calls', () => {
+    const listener = `const bound = tracker.bindTo(context, ${fail('in a listener')}); ${elsewhere('bound')}`;
+    expect(runFailing(listener)).to.deep.equal({
+      status: 1,
+      noted: [['Error: in a listener', 'uncaughtException', null]],
+    });
+    const callback = `
+      const channel = (await import('node:diagnostics_channel')).tracingChannel('test:query');
+      tracker.follow(channel.asyncStart, () => context);
+      const called = tracedCallback(channel, {}, ${fail('in a callback')}); ${elsewhere('called')}`;
+    expect(runFailing(callback)).to.deep.equal({
+      status: 1,
+      noted: [['Error: in a callback', 'uncaughtException', null]],
+    });
+  });
+
+  it('are not those that were thrown before, and caught', () => {
+    const caught = `try { tracker.run(context, ${fail('caught')}); } catch {}`;
+    const later = `tracker.run(undefined, () => setTimeout(() => { ${caught} setImmediate(${fail('other')}); }, 5))`;
+    expect(runFailing(later)).to.deep.equal({ status: 1, noted: [] });
   });
 
   it('are no longer listened to once closed', () => {

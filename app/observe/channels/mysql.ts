@@ -3,6 +3,7 @@
  * statement with the values written into it, and no connection: neither masking by column nor transactions could work.
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { publishThrow } from '../../profiler/record/context.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import {
   markPoolQueries,
@@ -53,7 +54,9 @@ function watchEvents(message: MysqlQuery, command: Command): void {
         if (name === 'error') publishError(query, message, args[0]);
         publishEnd(query, message);
       }
-      return Reflect.apply<unknown, [string, ...unknown[]], boolean>(emit, this, [name, ...args]);
+      return publishThrow(() =>
+        Reflect.apply<unknown, [string, ...unknown[]], boolean>(emit, this, [name, ...args]),
+      );
     });
   };
   command.emit = tracedEmit;

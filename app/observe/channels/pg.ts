@@ -1,5 +1,6 @@
 /** `pg` -> channels `express-hindsight:pg:query` and `express-hindsight:pg:connect` (pg-pool's). */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { publishThrow } from '../../profiler/record/context.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import {
   publishEnd,
@@ -70,7 +71,7 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
         if (name === 'handleError') publishError(query, message, args[0]);
         const isEnd = name === 'handleError' || name === 'handleReadyForQuery' || args[0] === 'end';
         if (isEnd) end();
-        return Reflect.apply(original, this, args);
+        return publishThrow(() => Reflect.apply(original, this, args));
       });
     };
     object[name] = handler;
@@ -80,7 +81,10 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
   if (close !== undefined) {
     const closing: Callback = (...args) => {
       const given = args.map((arg) =>
-        typeof arg === 'function' ? (): unknown => event.runStores(message, arg as () => unknown) : arg,
+        typeof arg === 'function'
+          ? (): unknown =>
+              event.runStores(message, publishThrow<[], unknown>, undefined, arg as () => unknown)
+          : arg,
       );
       return Reflect.apply(close, cursor, given);
     };

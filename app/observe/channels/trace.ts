@@ -4,6 +4,7 @@
  */
 import type { TracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
+import { publishThrow } from '../../profiler/record/context.ts';
 import { allOf, type Method, ownerOf, wrapCalls, wrapMethod } from './wrap-method.ts';
 
 export interface Traced {
@@ -96,7 +97,7 @@ export function tracedCallback<F extends (...args: never[]) => unknown>(
     else publishError(channel, message, error);
     return channel.asyncStart.runStores(message, () => {
       try {
-        return Reflect.apply(callback, this, args) as unknown;
+        return publishThrow(() => Reflect.apply(callback, this, args) as unknown);
       } finally {
         channel.asyncEnd.publish(message);
       }

@@ -4,7 +4,7 @@
  * socket. Each profiler has its own tracker, so two profilers can run in one process.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Channel } from 'node:diagnostics_channel';
+import { type Channel, channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { inspect } from 'node:util';
@@ -231,6 +231,21 @@ export function createSlot<T, Of extends object = Context>(description: string):
   };
 }
 
+/** A function throws, and its context is left before whoever catches the error runs. */
+export const throwing = channel('express-hindsight:throwing');
+
+/** Without `catch`: to throw an error again gives an uncaught one another line, which Node.js prints. */
+export function publishThrow<A extends unknown[], R>(work: (...args: A) => R, ...args: A): R {
+  let hasReturned = false;
+  try {
+    const result = work(...args);
+    hasReturned = true;
+    return result;
+  } finally {
+    if (!hasReturned) throwing.publish(undefined);
+  }
+}
+
 export class ContextTracker {
   readonly #storage = new AsyncLocalStorage<Context | undefined>();
   /** Not a property of the request, which is the application's. Not a Map: see open-list.ts. */
@@ -268,7 +283,7 @@ export class ContextTracker {
   }
 
   run<T>(context: Context | undefined, work: () => T): T {
-    return this.#storage.run(context, work);
+    return this.#storage.run(context, publishThrow<[], T>, work);
   }
 
   /** Runs `work` without a context, so that nothing of it is recorded: for the profiler's own queries and renders. */
@@ -296,6 +311,6 @@ export class ContextTracker {
   }
 
   bindTo<A extends unknown[], R>(context: Context, callback: (...args: A) => R): (...args: A) => R {
-    return this.#storage.run.bind(this.#storage, context, callback) as (...args: A) => R;
+    return (...args) => this.#storage.run(context, publishThrow<A, R>, callback, ...args);
   }
 }
