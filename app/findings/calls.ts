@@ -4,18 +4,17 @@ import { hasFailed } from '../panels/shared/failed-call.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import { coveredMs, pick, totalMs } from '../panels/shared/rows.ts';
+import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, isReading, lostMethods, outcomeOf, tellsOf, triesOf, typeOf } from './shared/calls.ts';
-import { type Call, type Database, endOf, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
+import { type Call, endOf, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
 import { isLogged, isOfWork, codeOf, messageOf, wasSeen } from './shared/errors.ts';
 import { isSuccess } from './shared/http.ts';
 import { repeatsIn } from './shared/repeats.ts';
-import { arePolls, areSequential, certainMs } from './shared/time.ts';
-import { count, duration, excerpt, failureOf, requestText, isPartial, shareOf } from './shared/wording.ts';
-import { isPlainRead } from './time.ts';
+import { arePolls, areSequential } from './shared/time.ts';
+import { count, excerpt, failureOf, requestText, isPartial, shareOf } from './shared/wording.ts';
 
 /** Fewer calls are a handful, not a loop. */
 const MANY = 5;
@@ -316,117 +315,6 @@ const callNotJson: Rule<Needs<'http_client' | 'exception'>> = {
   },
 };
 
-/** With a longer pause between two, in milliseconds and as a share of the longer one, the code awaited something else. */
-const GAP_MS = 10;
-const GAP_SHARE = 0.25;
-/** Reported if running them together would save both. */
-const SAVED_MS = 10;
-const SAVED_SHARE = 0.1;
-
-interface Work {
-  startMs: number;
-  durationMs: number;
-  /** Index among the calls; null for a read. */
-  call: number | null;
-  caller: string | null;
-  what: string;
-}
-
-type Given = Needs<'http_client', 'database'>;
-
-function readsOf(database: Database | undefined): Work[] {
-  if (database === undefined) return [];
-  return database.queries
-    .filter((query) => isPlainRead(database, query))
-    .map(({ startMs, waitMs, durationMs, caller, statement }) => ({
-      startMs: startMs - waitMs,
-      durationMs: (durationMs ?? 0) + waitMs,
-      call: null,
-      caller,
-      what: String(statement),
-    }));
-}
-
-function workOf({ http_client, database }: Given): Work[] {
-  const calls = http_client.calls.flatMap((call, index): Work[] =>
-    call.durationMs !== null && isReading(call) && !hasFailed(call)
-      ? [
-          {
-            startMs: call.startMs,
-            durationMs: call.durationMs,
-            call: index,
-            caller: call.caller,
-            what: call.url,
-          },
-        ]
-      : [],
-  );
-  return [...calls, ...readsOf(database)].sort((a, b) => a.startMs - b.startMs);
-}
-
-/** A part of an address that is a value: it has a digit in it, or is long. */
-function valuesIn(url: string): string[] {
-  return url
-    .replace(/^[a-z]+:\/\/[^/]*/i, '')
-    .split(/[/?&=,]/)
-    .filter((part) => /\d/.test(part) || part.length > 20);
-}
-
-/** It names a value that the request did not bring, so an earlier response may have. */
-function mayDepend({ call }: Work, calls: readonly Call[], address: string): boolean {
-  const own = call === null ? undefined : calls[call];
-  if (own === undefined) return false;
-  const isSigned = ({ requestHeaders }: Call): boolean =>
-    namedHeader(requestHeaders, 'authorization') !== null;
-  if (isSigned(own)) return !calls.every(isSigned);
-  return valuesIn(own.url).some((value) => !address.includes(value));
-}
-
-function chainsIn(kept: Given, url: string): Work[][] {
-  const { calls } = kept.http_client;
-  const chains: Work[][] = [];
-  let chain: Work[] = [];
-  for (const work of workOf(kept)) {
-    const before = chain.at(-1);
-    const gap = before === undefined ? 0 : work.startMs - endOf(before);
-    const most = Math.max(GAP_MS, GAP_SHARE * Math.max(before?.durationMs ?? 0, work.durationMs));
-    const follows = before !== undefined && gap >= 0 && gap <= most && !mayDepend(work, calls, url);
-    if (follows && !chain.some(({ what }) => what === work.what)) chain.push(work);
-    else chains.push((chain = [work]));
-  }
-  return chains.filter((found) => found.length > 1 && found.some(({ call }) => call !== null));
-}
-
-function countsText(chain: readonly Work[]): string {
-  const calls = chain.filter(({ call }) => call !== null).length;
-  const reads = chain.length - calls;
-  return `${count(calls, 'call')}${reads === 0 ? '' : ` and ${count(reads, 'read')}`}`;
-}
-
-const sequentialCalls: Rule<Given> = {
-  name: 'sequential-calls',
-  needs: ['http_client'],
-  labels: ['sequential calls'],
-  why: 'Calls that read, and reads between them, each started at most 10 ms, or a quarter of the longer one, after the one before had ended. Their addresses contain no value that an earlier one may have returned.',
-  fix: 'Start them together and await them together: `const [a, b] = await Promise.all([callA(), callB()])`.',
-  find(kept, { durationMs: wholeMs, url }, from) {
-    if (wholeMs === null || kept.http_client.calls.length === 0) return [];
-    const { calls } = kept.http_client;
-    return chainsIn(kept, url).flatMap((chain) => {
-      const sum = totalMs(chain);
-      const costMs = sum - Math.max(...chain.map(({ durationMs }) => durationMs));
-      const first = chain.find(({ call }) => call !== null);
-      const call = calls[first?.call ?? -1];
-      if (call === undefined || costMs < wholeMs * SAVED_SHARE) return [];
-      if (certainMs(costMs, from.time) < SAVED_MS) return [];
-      const sentence = `${countsText(chain)}, from ${callName(call)} on, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(sum - costMs)}`;
-      return [
-        { severity: 'info', sentence, anchor: `c${(first?.call ?? 0) + 1}`, costMs, place: call.caller },
-      ];
-    });
-  },
-};
-
 const methodLost: Rule<Needs<'http_client'>> = {
   name: 'method-lost',
   needs: ['http_client'],
@@ -451,5 +339,4 @@ export const callRules: readonly Rule[] = [
   failedCall,
   failureCached,
   callNotJson,
-  sequentialCalls,
 ];

@@ -34,6 +34,7 @@ import { raceRules } from './races.ts';
 import { requestRules } from './requests.ts';
 import { responseRules } from './responses.ts';
 import { retriedCall } from './retries.ts';
+import { sequentialRules } from './sequential.ts';
 import { sessionRules } from './sessions.ts';
 import { statementRules } from './statements.ts';
 import { swallowedRules } from './swallowed.ts';
@@ -75,6 +76,7 @@ export function createFindingRules(): FindingRule[] {
     ...graphqlRules,
     ...swallowedRules,
     ...timeRules,
+    ...sequentialRules,
     ...errorRules,
     ...requestRules,
     ...responseRules,

@@ -3,25 +3,17 @@ import { type WastefulScan, wastefulScan } from '../panels/shared/wasteful-scan.
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
-import { pick, totalMs } from '../panels/shared/rows.ts';
+import { pick } from '../panels/shared/rows.ts';
 import type { Finding, FixCode } from '../profiler/read/finding.ts';
-import type { Profile, ProfileHead } from '../profiler/profile.ts';
+import type { Profile } from '../profiler/profile.ts';
 import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/read/query-plan.ts';
 import { BUSY, type Slice, type TimeLedger } from '../profiler/read/time-ledger.ts';
 import { isAfterMiss } from './shared/cache.ts';
 import { callName, triesOf } from './shared/calls.ts';
 import { holdersText } from './shared/holders.ts';
 import { nameOfLayer } from './shared/http.ts';
-import {
-  type Call,
-  type Database,
-  endOf,
-  type Kept,
-  type Needs,
-  type Query,
-  type Rule,
-} from './shared/kept.ts';
-import { isLarge, kindOf, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
+import { type Call, type Database, endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
+import { isLarge, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
 import { isDeep, reasonOf } from './shared/statement-reasons.ts';
 import {
   certainMs,
@@ -301,121 +293,6 @@ const templateDoesIo: Rule<TemplateGiven> = {
   },
 };
 
-type Given = Needs<'database', 'routing'>;
-
-/** Statements this many lines apart count as part of one function. */
-const NEAR_LINES = 25;
-/** With a longer pause between two statements, the code awaited something else. */
-const GAP_MS = 5;
-/** Reported if running them together would save both. */
-const SAVED_MS = 10;
-const SAVED_SHARE = 0.1;
-/** Bindings that Knex adds; they depend on no earlier read. */
-const CONSTANT = new Set(['limit', 'offset']);
-
-interface Place {
-  file: string;
-  line: number;
-}
-
-function placeOf({ caller }: Query): Place | null {
-  const [, file, line] = /^(.*):(\d+)$/.exec(caller ?? '') ?? [];
-  return file === undefined ? null : { file, line: Number(line) };
-}
-
-/** Every part of the address that may have become a value, as JSON of a string and of a number. */
-function addressValues({ url }: ProfileHead, routing: Kept['routing'] | undefined): Set<string> {
-  const values = new Set<string>();
-  function add(value: unknown): void {
-    if (typeof value !== 'string' && typeof value !== 'number') return;
-    values.add(JSON.stringify(String(value)));
-    if (/^\d{1,15}$/.test(String(value))) values.add(String(Number(value)));
-  }
-  for (const { value } of routing?.route?.params ?? []) add(value);
-  const query = url.indexOf('?');
-  if (query !== -1) for (const [, value] of new URLSearchParams(url.slice(query))) add(value);
-  return values;
-}
-
-/** Whether another read could run beside it. */
-export function isPlainRead(database: Database, query: Query): boolean {
-  return (
-    query.transaction === null &&
-    query.group === null &&
-    query.error === null &&
-    query.durationMs !== null &&
-    kindOf(database, query) === 'read'
-  );
-}
-
-/** `after` is another statement, sent from nearby code as soon as `before` ended. */
-function follows(before: Query, after: Query): boolean {
-  const gap = after.startMs - after.waitMs - endOf(before);
-  if (gap < 0 || gap > GAP_MS || after.statement === before.statement) return false;
-  const [a, b] = [placeOf(before), placeOf(after)];
-  return a !== null && b?.file === a.file && b.line > a.line && b.line - a.line <= NEAR_LINES;
-}
-
-function valuesOf({ bindings }: Query): string[] {
-  return bindings.filter(({ name }) => !CONSTANT.has(name)).map(({ value }) => JSON.stringify(value));
-}
-
-/** Runs of reads that follow each other and whose values were known before the first. */
-function chainsIn({ database, routing }: Given, head: ProfileHead): number[][] {
-  const { queries } = database;
-  const chains: number[][] = [];
-  let address: Set<string> | null = null;
-  let chain: number[] = [];
-  let ofFirst: Set<string> | null = null;
-  queries.forEach((query, index) => {
-    if (!isPlainRead(database, query)) {
-      chain = [];
-      return;
-    }
-    const first = queries[chain[0] ?? -1];
-    const before = queries[index - 1];
-    if (first !== undefined && before !== undefined && follows(before, query)) {
-      const inAddress = (address ??= addressValues(head, routing));
-      const inFirst = (ofFirst ??= new Set(valuesOf(first)));
-      if (valuesOf(query).every((value) => inAddress.has(value) || inFirst.has(value))) {
-        if (chain.push(index) === 2) chains.push(chain);
-        return;
-      }
-    }
-    chain = [index];
-    ofFirst = null;
-  });
-  return chains;
-}
-
-const sequentialAwaits: Rule<Given> = {
-  name: 'sequential-awaits',
-  needs: ['database'],
-  labels: ['sequential awaits'],
-  why: 'Reads on nearby lines each started when the previous one had ended, outside any transaction, and all their values were known before the first.',
-  fix: 'Start them together and await them together: `const [a, b] = await Promise.all([readA(), readB()])`.',
-  find(kept, head, beside) {
-    const { database } = kept;
-    if (database.queries.length < 2) return [];
-    const wholeMs = head.durationMs ?? Infinity;
-    return chainsIn(kept, head).flatMap((chain) => {
-      const reads = pick(database.queries, chain);
-      const [first] = reads;
-      if (first === undefined) return [];
-      // The first statements on a new connection take longer, once.
-      if (reads.some((read) => read.opened === true || read.first === true)) return [];
-      const sum = totalMs(reads);
-      const longest = Math.max(...reads.map(({ durationMs }) => durationMs ?? 0));
-      const costMs = sum - longest;
-      if (certainMs(costMs, beside.time) < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
-      const from = labelOf(database, first);
-      const to = labelOf(database, reads.at(-1) ?? first);
-      const sentence = `${count(reads.length, 'read')}, from ${from} to ${to}, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(longest)}`;
-      return [{ severity: 'info', sentence, anchor: rowOf(chain[0] ?? 0), costMs, place: first.caller }];
-    });
-  },
-};
-
 type WaitGiven = Needs<'routing' | 'request', 'database' | 'runtime' | 'http_client'>;
 
 /** A wait is reported above both. */
@@ -486,11 +363,4 @@ const unrecordedWait: Rule<WaitGiven> = {
   },
 };
 
-export const timeRules: readonly Rule[] = [
-  slowStatement,
-  slowCall,
-  slowView,
-  templateDoesIo,
-  sequentialAwaits,
-  unrecordedWait,
-];
+export const timeRules: readonly Rule[] = [slowStatement, slowCall, slowView, templateDoesIo, unrecordedWait];

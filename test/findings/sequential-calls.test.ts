@@ -19,10 +19,10 @@ const call = (url: string, startMs: number, more: object = {}) => ({
 function sentences(calls: object[], more: object = {}): string[] {
   const kept = { http_client: { calls }, ...more };
   const head = { durationMs: 200, url: '/quote?user=17' } as ProfileHead;
-  return sentencesOf('sequential-calls', kept, head);
+  return sentencesOf('sequential-awaits', kept, head);
 }
 
-describe('finding sequential-calls', () => {
+describe('finding sequential-awaits, of calls', () => {
   const upstream = withUpstream((_req, res) => {
     setTimeout(() => res.end('{}'), 40);
   });
@@ -40,15 +40,15 @@ describe('finding sequential-calls', () => {
   });
 
   it('counts calls that waited for each other', async () => {
-    const [finding] = (await ask.when('/in-turn', ({ of }) => of('sequential-calls').length > 0)).of(
-      'sequential-calls',
+    const [finding] = (await ask.when('/in-turn', ({ of }) => of('sequential-awaits').length > 0)).of(
+      'sequential-awaits',
     );
     expect(finding).to.include({ label: 'sequential calls', severity: 'info', anchor: 'c1' });
     expect(finding?.sentence).to.match(
       /^2 calls, from GET 127\.0\.0\.1:\d+\/rates on, ran one after the other but may be independent: \d+\.\d ms in total, longest \d+\.\d ms$/,
     );
     expect(finding?.place).to.match(/sequential-calls\.test\.ts:\d+$/);
-    expect((await ask('/together')).of('sequential-calls')).to.deep.equal([]);
+    expect((await ask('/together')).of('sequential-awaits')).to.deep.equal([]);
   });
 
   it('counts the reads between them', () => {

@@ -16,7 +16,7 @@ import { until } from './waiting.ts';
 
 /** Rules whose findings depend on how long something took, which on a busy machine may be anything. */
 export const OF_TIME: ReadonlySet<string> = new Set([
-  'slow-statement', 'slow-call', 'slow-view', 'event-loop-blocked', 'sequential-awaits', 'sequential-calls', 'unrecorded-wait',
+  'slow-statement', 'slow-call', 'slow-view', 'event-loop-blocked', 'sequential-awaits', 'unrecorded-wait',
   'garbage-collection', 'pool-wait', 'lock-wait', 'connection-per-request', 'read-late',
 ]); // prettier-ignore
 
