@@ -36,6 +36,7 @@ const lostUpdate: Rule<Needs<'database', 'runtime'>> = {
   name: 'lost-update',
   needs: ['database'],
   labels: ['lost update', 'check then insert'],
+  explains: ['unlocked-update'],
   why: 'The request read the row, or counted rows, before the other one wrote, and its value was neither received nor computed by the database. No lock and no condition of the write separated the two.',
   fix: 'Let the database compute the value (`set stock = stock - 1`), lock the row when you read it (`for update`), or compare a version in the `where`. Against a second row, use a unique index.',
   overlaps: ({ database, runtime }) =>

@@ -127,6 +127,11 @@ describe('finding lost-update', () => {
     }
   });
 
+  it('is told instead of what might happen, for the same statement', async () => {
+    expect((await foundBy('unlocked-update', ['/buy/6'])).flat()).to.have.length(1);
+    expect((await foundBy('unlocked-update', ['/buy/6', '/buy/6'])).flat()).to.deep.equal([]);
+  });
+
   it('counts a lock outside of a transaction for none', async () => {
     const found = (await foundIn('/lock-ended/8', '/lock-ended/8')).flat();
     expect(found).to.have.length(2);
