@@ -155,7 +155,7 @@ describe('the layer that sets each header', () => {
     const { profile } = await ask('/lines');
     const screen = load(await ask.page(urls.profile(profile.token, 'overview')));
     expect(screen('#received').text())
-      .to.contain('policies → session → later → session')
+      .to.contain('policies (res.locals.late) → session → later → session')
       .and.contain('no cookie, no authorization');
     for (const [path, source] of [
       ['/lines', 'res.json({})'],

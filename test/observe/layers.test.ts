@@ -106,6 +106,36 @@ describe('the trace of layers', () => {
     ]);
   });
 
+  it('says what a layer put where later ones find it, and reads none of it', async () => {
+    const context = await traceOf((app) => {
+      app.use(first);
+      app.use(function login(req, res, next) {
+        Object.assign(req, { user: { id: 1 }, logOut: () => null, _since: 1, session: {} });
+        Object.defineProperty(req, 'account', {
+          enumerable: true,
+          configurable: true,
+          get: () => expect.fail('read'),
+        });
+        setImmediate(() => {
+          res.locals.valid = { page: 2 };
+          next();
+        });
+      });
+      app.use(function clear(req, _res, next) {
+        Reflect.deleteProperty(req, 'account');
+        next();
+      });
+      app.get('/', answer);
+    }, '/');
+    const put = context.all('layer').map((layer) => [layer.name, layer.put]);
+    expect(put.slice(-4)).to.deep.equal([
+      ['first', undefined],
+      ['login', ['req.user', 'req.account', 'res.locals.valid']],
+      ['clear', undefined],
+      ['answer', undefined],
+    ]);
+  });
+
   it('goes back up when a router had no answer', async () => {
     const context = await traceOf((app) => {
       const empty = express.Router();

@@ -15,7 +15,7 @@ export interface RoutedRequest extends IncomingMessage {
   baseUrl?: unknown;
   params?: unknown;
   route?: { path?: unknown };
-  res?: { headersSent?: unknown };
+  res?: { headersSent?: unknown; locals?: unknown };
 }
 
 export interface CallKind {

@@ -21,6 +21,8 @@ export interface LayerFact {
   isOfLibrary?: true;
   /** Names of the body that were there when it began, and not when the next one did. */
   removed?: string[];
+  /** What it put where later layers find it: `req.user`, `res.locals.valid`. */
+  put?: string[];
 }
 
 declare module '../../profiler/record/facts.ts' {

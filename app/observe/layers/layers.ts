@@ -4,6 +4,7 @@
  * error passed to `next` to the layer that ran last.
  */
 import type { IncomingMessage } from 'node:http';
+import { types } from 'node:util';
 import { isRecord } from '../../profiler/json.ts';
 import { truncateText } from '../../profiler/record/plain.ts';
 import { stackText } from '../../profiler/record/thrown-value.ts';
@@ -85,14 +86,34 @@ interface RequestTrace {
   handler: Layer | null;
   isUnanswered: boolean;
   bodyNames: readonly string[];
+  /** Names of `req`, and of `res.locals`, when the last layer began. */
+  reqNames: readonly string[];
+  localNames: readonly string[];
 }
 
 const MOST_NAMES = 100;
+const MOST_PUT = 5;
+/** What Express, parsers and sessions put on each request. */
+const OF_EACH = new Set([
+  'res', 'next', 'url', 'baseUrl', 'originalUrl', 'params', 'route', 'query', 'body', 'cookies', 'signedCookies', 'secret',
+  'session', 'sessionID', 'sessionStore',
+]); // prettier-ignore
 const MOST_REMOVED = 20;
 const LONGEST_NAME = 100;
 
 function bodyNamesOf({ body }: RoutedRequest): readonly string[] | null {
   return isRecord(body) && !Buffer.isBuffer(body) ? Object.keys(body).slice(0, MOST_NAMES) : null;
+}
+
+/** Names that an object has got since, of values; those that begin with `_` are a library's. */
+function namesPut(object: object, before: readonly string[], names: readonly string[]): string[] {
+  if (names.length <= before.length) return [];
+  return names.filter(
+    (name) =>
+      !name.startsWith('_') &&
+      !before.includes(name) &&
+      typeof Object.getOwnPropertyDescriptor(object, name)?.value !== 'function',
+  );
 }
 
 /** The router's own failure to decode a path: no layer threw it. */
@@ -199,6 +220,8 @@ function createLayerTrace(
       handler: null,
       isUnanswered: false,
       bodyNames: [],
+      reqNames: [],
+      localNames: [],
     };
     traces.set(context, trace);
     return trace;
@@ -385,6 +408,30 @@ function createLayerTrace(
     trace.bodyNames = names;
   }
 
+  /** A layer may put the user, or checked values, where later ones find them: until it returns, and until the next one begins. */
+  function notePut(trace: RequestTrace, req: RoutedRequest, fact: LayerFact | undefined): void {
+    if (types.isProxy(req)) return;
+    const { locals } = req.res ?? {};
+    const known = isRecord(locals) && !types.isProxy(locals) ? locals : {};
+    const reqNames = Object.keys(req);
+    const localNames = Object.keys(known);
+    if (fact !== undefined && trace.reqNames.length > 0) {
+      const put = [
+        ...namesPut(req, trace.reqNames, reqNames).flatMap((name) =>
+          OF_EACH.has(name) ? [] : [`req.${name}`],
+        ),
+        ...namesPut(known, trace.localNames, localNames).map((name) => `res.locals.${name}`),
+      ];
+      if (put.length > 0)
+        fact.put = [...(fact.put ?? []), ...put.map((name) => truncateText(name, LONGEST_NAME))].slice(
+          0,
+          MOST_PUT,
+        );
+    }
+    trace.reqNames = reqNames;
+    trace.localNames = localNames;
+  }
+
   function begin(call: LayerCall): void {
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
@@ -416,6 +463,7 @@ function createLayerTrace(
     };
     markNextCalled(trace.facts, depth, startMs);
     noteRemoved(trace, req);
+    notePut(trace, req, trace.facts.at(-1));
     if ((req as RoutedRequest).res?.headersSent === true && kind !== 'error') noteNextCaller(context);
     trace.isUnanswered = false;
     trace.facts.push(fact);
@@ -505,10 +553,11 @@ function createLayerTrace(
     return context.elapsedMs() - startMs;
   }
 
-  function leave({ context }: LayerCall, fact: LayerFact): void {
+  function leave({ context, req }: LayerCall, fact: LayerFact): void {
     const trace = traces.get(context);
     const at = trace?.open.lastIndexOf(fact) ?? -1;
     if (trace !== undefined && at !== -1) trace.open.length = at;
+    if (trace !== undefined) notePut(trace, req, fact);
     context.runLayer(runningIn(trace));
   }
 

@@ -76,7 +76,10 @@ function middlewareBefore(layers: readonly RanLayer[], handler: RanLayer | undef
   return layers
     .slice(0, end)
     .filter(({ kind }) => kind === 'middleware' || kind === 'handler')
-    .map((layer) => (isNamed(layer) ? layer.name : (layer.source ?? layerName(layer))));
+    .map((layer) => {
+      const name = isNamed(layer) ? layer.name : (layer.source ?? layerName(layer));
+      return layer.put === undefined ? name : `${name} (${layer.put.join(', ')})`;
+    });
 }
 
 /** Reads stored data: only before panels have made theirs of it. */

@@ -73,7 +73,8 @@ function happenedTo(
   }
   const removed =
     fact.removed === undefined ? '' : `removed ${fact.removed.join(', ').slice(0, 200)} from the body, `;
-  if (fact.outcome === 'next') return { happened: `${before}${removed}called next()`, tone: 'plain' };
+  const put = fact.put === undefined ? '' : `put ${fact.put.join(', ').slice(0, 200)}, `;
+  if (fact.outcome === 'next') return { happened: `${before}${removed}${put}called next()`, tone: 'plain' };
   return { happened: `${before}${isOver ? 'ran last' : 'is running'}`, tone: 'plain' };
 }
 
