@@ -5,6 +5,7 @@ import { type Binding, indexesOf, valuesInPlace } from '../shared/sql-values.ts'
 const LINE_LENGTH = 240;
 /** Of a line that is cut, how much of its end stays; the rest of its length is its beginning. */
 const END_LENGTH = 80;
+const TEXT_LENGTH = 60;
 /** Tokens before a marked value: the name that it is compared with. */
 const BEFORE_MARK = 7;
 const VALUE_LENGTH = 32;
@@ -83,34 +84,38 @@ interface Given {
   marked?: ReadonlySet<string>;
 }
 
-/** Without comments and the quotes that Knex puts around every name. */
+/** Without comments and the quotes that Knex puts around every name; of a long line each text is cut first. */
 function plainTokens(whole: readonly SqlToken[]): SqlToken[] {
+  const longest = isTooLong(whole) ? TEXT_LENGTH : LINE_LENGTH;
   const tokens: SqlToken[] = [];
   for (const [kind, part] of whole) {
     if (kind === 'c') continue;
     const isSpace = part.trim() === '';
     if (isSpace && (tokens.length === 0 || tokens.at(-1)?.[1] === ' ')) continue;
     const text = isSpace ? ' ' : plainName(part);
-    tokens.push([kind, text.length > LINE_LENGTH ? `${text.slice(0, LINE_LENGTH)}…` : text]);
+    tokens.push([
+      kind,
+      text.length > longest ? `${text.slice(0, longest)}…${text.endsWith("'") ? "'" : ''}` : text,
+    ]);
   }
   return tokens;
 }
 
-/** Which tokens of a long line stay: its beginning, its end if that was read, and what is marked. */
+/** Which tokens of a long line stay: its beginning, its end if that was read, both in whole words, and what is marked. */
 function keptOf(
   tokens: readonly SqlToken[],
   { isWhole, marks }: { isWhole: boolean; marks: readonly boolean[] },
-) {
+): boolean[] {
   let total = 0;
   const ends = tokens.map(([, text]) => (total += text.length));
-  const first = LINE_LENGTH - (isWhole ? END_LENGTH : 0);
-  const isNear = (at: number): boolean => marks.slice(at, at + BEFORE_MARK).includes(true);
+  if (total <= LINE_LENGTH && isWhole) return tokens.map(() => true);
+  const isSpace = (at: number): boolean => tokens[at]?.[1] === ' ';
+  const longest = LINE_LENGTH - (isWhole ? END_LENGTH : 0);
+  const first = ends.findLastIndex((end, at) => end <= longest && isSpace(at + 1));
+  const last = isWhole ? ends.findIndex((end, at) => total - end < END_LENGTH && isSpace(at)) : -1;
   return tokens.map(
-    ([, text], at) =>
-      (total <= LINE_LENGTH && isWhole) ||
-      (ends[at] ?? 0) - text.length <= first ||
-      (isWhole && total - (ends[at] ?? 0) < END_LENGTH) ||
-      isNear(at),
+    (_token, at) =>
+      at <= first || (last !== -1 && at >= last) || marks.slice(at, at + BEFORE_MARK).includes(true),
   );
 }
 

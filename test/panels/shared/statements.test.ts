@@ -70,6 +70,13 @@ describe('statements of MySQL', () => {
         .join('');
     expect(textOf()).to.match(/^update visits set column_0 = 0, .* … .* where id = 7 returning id$/);
     expect(textOf()).to.not.contain('column_20');
+    const literal = `insert into logs (data, at, level) values ('${'ab '.repeat(200)}', 7, 'warn')`;
+    const cut = oneLine(literal, 'sqlite')
+      .map(([, text]) => text)
+      .join('');
+    expect(cut)
+      .to.match(/^insert into logs \(data, at, level\) values \('ab .*…', 7, 'warn'\)$/)
+      .and.have.length.below(140);
     expect(textOf(new Set(['column_20', 'column_1']))).to.match(
       /column_1 = \[1\], .* … .*column_20 = \[20\] … .*column_39 = 39 where/,
     );
