@@ -153,4 +153,23 @@ describe('MySQL drivers as they are observed', () => {
     for (const { caller } of queries) expect(caller).to.match(HERE);
     expect(new Set(queries.slice(3).map(({ transaction }) => transaction)).size).to.equal(1);
   });
+
+  it('sees each execution of a statement that mysql2 has prepared', async () => {
+    const connection = mysql2.createConnection({ ...server() });
+    const sql = 'select * from things where id < ?';
+    const queries = await requests.observed(async () => {
+      const prepared = await connection.promise().prepare(sql);
+      for (const id of [2, 4]) await prepared.execute([id]);
+      await prepared.execute([]).catch(() => undefined);
+      await prepared.close();
+    });
+    connection.destroy();
+    expect(queries.map((query) => [query.sql, query.bindings, query.rows])).to.deep.equal([
+      [sql, [2], 1],
+      [sql, [4], 3],
+      [sql, [], null],
+    ]);
+    expect(queries.map(({ error }) => error !== null)).to.deep.equal([false, false, true]);
+    for (const { caller } of queries) expect(caller).to.match(HERE);
+  });
 });

@@ -75,6 +75,13 @@ function tracedQuery(connection: object, args: unknown[], call: () => unknown, i
     values: isSecond ? second : command.values,
     isPrepared,
   };
+  return tracedCommand(message, { args, command, call });
+}
+
+function tracedCommand(
+  message: MysqlQuery,
+  { args, command, call }: { args: unknown[]; command: Command; call: () => unknown },
+): unknown {
   const at = args.findIndex((one) => typeof one === 'function');
   if (at !== -1) {
     args[at] = tracedCallback(query, message, args[at] as Callback);
@@ -104,6 +111,36 @@ function patchConnection(Connection: unknown, names: readonly string[]): (() => 
   );
 }
 
+interface Statement {
+  query?: unknown;
+  _connection?: object;
+}
+
+/** The class of prepared statements is not exported: it is known by the first one that a connection of mysql2 prepares. */
+function patchStatements(Connection: unknown): (() => void) | null {
+  const { prototype } = (Connection ?? {}) as { prototype?: object };
+  let undo: (() => void) | null = null;
+  const learn = (statement: unknown): void => {
+    undo ??= wrapCalls(ownerOf(statement, 'execute'), 'execute', (call, self, args) => {
+      const { query: sql, _connection: connection } = self as Statement;
+      if (!query.start.hasSubscribers || typeof sql !== 'string' || connection === undefined) return call();
+      const values = typeof args[0] === 'function' ? undefined : args[0];
+      return tracedCommand({ connection, sql, values, isPrepared: true }, { args, command: {}, call });
+    });
+  };
+  const restore = wrapCalls(ownerOf(prototype, 'prepare'), 'prepare', (call, _connection, args) => {
+    const callback = args[1];
+    if (typeof callback !== 'function') return call();
+    const prepared = function (this: unknown, ...given: unknown[]): unknown {
+      learn(given[1]);
+      return Reflect.apply(callback, this, given) as unknown;
+    };
+    args[1] = prepared;
+    return call();
+  });
+  return allOf(restore, () => undo?.());
+}
+
 function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null {
   const { prototype } = (Pool ?? {}) as { prototype?: object };
   return publishPool(prototype, 'getConnection', connect, names);
@@ -123,7 +160,8 @@ export const mysqlPatches: readonly LibraryPatch[] = [
   {
     name: 'mysql2',
     file: 'lib/connection.js',
-    patch: (Connection) => patchConnection(Connection, ['query', 'execute']),
+    patch: (Connection) =>
+      allOf(patchConnection(Connection, ['query', 'execute']), patchStatements(Connection)),
   },
   { name: 'mysql2', file: 'lib/pool.js', patch: (Pool) => patchPool(Pool, ['query', 'execute']) },
   { name: 'mysql2', file: 'lib/pool_cluster.js', patch: patchCluster },
