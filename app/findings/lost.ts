@@ -202,8 +202,9 @@ const fieldLost: Rule<Needs<'request', 'database' | 'routing' | 'cache' | 'spans
       ];
     }
     const ignored = ignoredField({ request, database, cache });
-    if (ignored === null) return [];
-    const remover = removerOf({ routing, spans }, ignored.name);
+    const remover = ignored === null ? null : removerOf({ routing, spans }, ignored.name);
+    // Else a write that was never run explains it.
+    if (ignored === null || (remover === null && database?.unrun !== undefined)) return [];
     const stored = remover !== null || database === undefined ? '' : ' no statement has it, and';
     if (remover !== null && ON_PURPOSE.test(ignored.name)) return [];
     const by = remover === null ? '' : ` ${remover.text}, and`;
@@ -431,7 +432,8 @@ const nothingWritten: Rule<Needs<'database' | 'request', 'cache' | 'http_client'
     const { method, status } = head;
     if (!CHANGES.has(method) || !isSuccess(status)) return [];
     if (database.queries.some(({ error }) => error !== null)) return [];
-    if (database.unkept !== undefined || mayChangeElsewhere(kept)) return [];
+    // A write that was never run has a finding of its own.
+    if (database.unrun !== undefined || database.unkept !== undefined || mayChangeElsewhere(kept)) return [];
     const writes = database.queries.filter((query) => kindOf(database, query) === 'write');
     if (writes.some(({ rows }) => rows !== 0)) return unsavedFields(request, head, database);
     if (writes.length > 0) {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import express from 'express';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding query-never-run', () => {
@@ -9,6 +10,11 @@ describe('finding query-never-run', () => {
         await knex('products').where({ id: 1 });
         void knex('products').where({ id: 1 }).update({ price: 2 });
         res.send('done');
+      });
+      app.put('/saved/:id', express.json(), async (req, res) => {
+        const product: unknown = await knex('products').where({ id: req.params.id }).first();
+        if (req.query.how !== 'not') void knex('products').where({ id: req.params.id }).update(req.body);
+        res.json(product);
       });
       app.put('/alone', (_req, res) => {
         void knex('products').delete();
@@ -42,6 +48,17 @@ describe('finding query-never-run', () => {
     expect(finding?.place).to.match(/^test\/findings\/query-never-run\.test\.ts:\d+$/);
     const [alone] = (await put('/alone')).of('query-never-run');
     expect(alone?.sentence).to.equal('delete from products was built and never run: nothing awaited it');
+  });
+
+  it('is told without what follows from it', async () => {
+    const found = async (path: string): Promise<(string | undefined)[]> => {
+      const headers = { 'content-type': 'application/json' };
+      const { profile } = await ask(path, { method: 'PUT', headers, body: '{"price":12}' });
+      return profile.findings.flatMap(({ rule = '' }) => (/lost|written|never/.test(rule) ? [rule] : []));
+    };
+    await put('/run');
+    expect(await found('/saved/1?how=not')).to.have.members(['field-lost', 'nothing-written']);
+    expect(await found('/saved/1')).to.deep.equal(['query-never-run']);
   });
 
   it('ignores writes that ran, were copied, were part of another query or whose SQL was read, and reads', async () => {
