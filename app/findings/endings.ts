@@ -46,7 +46,7 @@ const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'>> = {
   name: 'work-after-response',
   needs: ['request'],
   labels: ['after the response'],
-  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished or its connection closed.',
+  why: 'Queries or outgoing calls in the async context of this request started more than 5 ms after the response finished or its connection closed, or had not finished when it was sent.',
   fix: "Await the work if its result matters, else hand it to a queue. Stop timers when the client leaves (`res.on('close', …)`). If your own queue ran other requests' work here, pass it `profiler.bind(work)`.",
   find({ database, http_client }, { durationMs, outcome }) {
     if (durationMs === null || (outcome !== 'finished' && outcome !== 'aborted')) return [];

@@ -126,12 +126,12 @@ function bodyLeaves(profile: Profile): ReceivedField[] {
 }
 
 /** Of a row that was read before, too. */
-function changedNote(profile: Profile, index: number): string | null {
+function alsoChanged(profile: Profile, index: number): Field[] {
   const database = dataOf(profile, 'database');
   const changed = database === null ? null : unnamedChanges(database, index);
-  if (changed === null) return null;
-  const { since, texts } = changed;
-  return `since query ${since + 1}, named by no write: ${shorten(texts.join(' · '), LONGEST_CHANGED)}`;
+  if (changed === null) return [];
+  const texts = shorten(changed.texts.join(' · '), LONGEST_CHANGED);
+  return [{ label: 'Also changed', value: `${texts} since query ${changed.since + 1}, named by no write` }];
 }
 
 function queryStep(
@@ -159,10 +159,10 @@ function queryStep(
     label: isOfTransaction ? 'transaction' : `query ${index + 1}`,
     text: textOf(tokens),
     line: () => tokens,
-    note: isOfTransaction ? null : noteOf([row.note, changedNote(profile, index)]),
+    note: isOfTransaction ? null : row.note,
     by: above ?? null,
     badges: (row.badges ?? []).filter((badge) => badge !== 'plan'),
-    fields: receivedAs(changed, asText),
+    fields: [...receivedAs(changed, asText), ...alsoChanged(profile, index)],
   };
 }
 
