@@ -6,7 +6,7 @@ import { givenValue } from './read-statement.ts';
 import { areApart } from './loop-path.ts';
 import { endOf, pick } from './rows.ts';
 import { aboutStatement } from './about-statement.ts';
-import { isRead } from './statements.ts';
+import { isRead, significant } from './statements.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 type Query = Facts['query'];
@@ -62,16 +62,25 @@ function arePages(reads: readonly Query[]): boolean {
   });
 }
 
-/** Columns of the rows of a read that hold the one value with which the next read, sent later, differs. */
-function columnsToNext(read: Query, next: Query): Set<string> {
-  const differing = next.bindings.filter((value, at) => textOf(value) !== textOf(read.bindings[at]));
-  if (next.startMs < endOf(read) || new Set(differing.map(textOf)).size !== 1) return new Set();
-  const rows = (read.found ?? []).flatMap((row) => (isRecord(row) ? Object.entries(row) : []));
-  return new Set(rows.flatMap(([name, value]) => (textOf(value) === textOf(differing[0]) ? [name] : [])));
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function textOf(value: unknown): string {
-  return JSON.stringify(value) ?? '';
+/** Bound, and in the text, where some ORMs write them. */
+function valuesOf({ sql, system, bindings }: Query): string[] {
+  const literals = significant(sql, system).flatMap(([kind, text]) =>
+    kind === 's' || (kind === 'd' && /^\d/.test(text)) ? [text.replace(/^'|'$/g, '')] : [],
+  );
+  return [...bindings.map(textOf), ...literals];
+}
+
+/** Columns of the rows of a read that hold the one value with which the next read, sent later, differs. */
+function columnsToNext(read: Query, next: Query): Set<string> {
+  const [before, values] = [valuesOf(read), valuesOf(next)];
+  const differing = new Set(values.filter((value, at) => value !== before[at]));
+  if (next.startMs < endOf(read) || values.length !== before.length || differing.size !== 1) return new Set();
+  const rows = (read.found ?? []).flatMap((row) => (isRecord(row) ? Object.entries(row) : []));
+  return new Set(rows.flatMap(([name, value]) => (differing.has(textOf(value)) ? [name] : [])));
 }
 
 /** Each read is given a value of the row that the one before it found: the values are not known before. */

@@ -22,11 +22,11 @@ describe('groups of statements', () => {
   });
 
   it('take reads from row to row for no loop: each is given a value that the one before it found', () => {
-    const walk = (places: readonly number[], found: readonly object[], ms = 1) =>
+    const walk = (places: readonly number[], found: readonly object[], ms = 1, isInText = false) =>
       groupQueries(
         places.map((place, at) => ({
-          sql: 'select * from bookings where course_id = $1 and place > $2 limit 1',
-          bindings: [1, place],
+          sql: `select * from bookings where course_id = $1 and place > ${isInText ? place : '$2'} limit 1`,
+          bindings: isInText ? [1] : [1, place],
           caller: 'a.ts:1',
           startMs: at * 2,
           durationMs: ms,
@@ -35,6 +35,8 @@ describe('groups of statements', () => {
       ).map(({ kind }) => kind);
     const rows = [6, 7, 9].map((place) => ({ id: place + 30, place }));
     expect(walk([0, 6, 7], rows)).to.deep.equal(['pages']);
+    expect(walk([0, 6, 7], rows, 1, true), 'in the text').to.deep.equal(['pages']);
+    expect(walk([0, 6, 8], rows, 1, true), 'another one in the text').to.deep.equal(['n+1']);
     expect(walk([0, 6, 8], rows), 'another value').to.deep.equal(['n+1']);
     expect(walk([0, 6, 7], rows, 3), 'at once').to.deep.equal(['n+1']);
     expect(walk([0, 6, 37], rows), 'another column').to.deep.equal(['n+1']);
