@@ -686,7 +686,9 @@ describe('the overview panel', () => {
       },
     });
     const text = (await page(token))('#asked').text();
-    expect(text.match(/also changed state "free" → "sold" since query 1, named by no write/g)).to.have.length(1);
+    expect(text.match(/also changed state "free" → "sold" since query 1, named by no write/g)).to.have.length(
+      1,
+    );
   });
 
   it('says that a call repeats a failed one', async () => {

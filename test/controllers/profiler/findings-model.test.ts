@@ -74,7 +74,10 @@ describe('the findings at the head of a profile', () => {
       find: (_kept, { url }) =>
         url === '/plain'
           ? []
-          : findings(3, { rule: 'x', sentence: '<b>3</b> are slow', place: 'src/a.ts:1' }),
+          : findings(3, { rule: 'x', place: 'src/a.ts:1' }).map((one, at) => ({
+              ...one,
+              sentence: `<b>${at}</b> are slow`,
+            })),
     };
     let running: FindingsApp;
     before(async () => {
