@@ -224,6 +224,7 @@ describe('loggers as they are observed', () => {
     const stdout = new Output();
     const { write } = stdout;
     const observer = observeOutput({ tracker, gate: createLogGate(), stdout, stderr: new Output() });
+    expect([stdout.write.name, stdout.write.length]).to.deep.equal([write.name, write.length]);
     const context = new Context({ token: '000001', kind: 'request' });
     tracker.run(context, () => {
       stdout.write('hindsight: a profile was not written\n');

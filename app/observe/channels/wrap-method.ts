@@ -42,9 +42,9 @@ function replace(
   const described = own ?? Object.getOwnPropertyDescriptor(ownerOf(target, name) ?? {}, name);
   const place = { configurable: true, enumerable: described?.enumerable ?? false };
   try {
-    // What else a function may have: `util.promisify.custom`, the calls of a mock.
+    // Its length, and what else a function may have: `util.promisify.custom`, the calls of a mock.
     for (const key of Reflect.ownKeys(original as object))
-      if (!Object.hasOwn(wrapper, key))
+      if (key === 'length' || !Object.hasOwn(wrapper, key))
         Object.defineProperty(wrapper, key, Object.getOwnPropertyDescriptor(original, key) ?? {});
     // An accessor that hands over a function of an ES module is called; anything else is defined.
     if (onRead !== undefined)
@@ -82,7 +82,6 @@ export function wrapMethod(
     const wrapper = make(original as Method);
     if (wrapper === null) return null;
     Object.defineProperty(wrapper, 'name', { value: original.name, configurable: true });
-    Object.defineProperty(wrapper, 'length', { value: original.length, configurable: true });
     const restore = replace(target, name, { wrapper, onRead });
     if (restore === null) return null;
     wrapped = { wrapper, users: 0, restore };

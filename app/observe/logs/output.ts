@@ -87,6 +87,7 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
       const write = (): boolean => Reflect.apply(original, this, [chunk, ...rest]);
       return context === undefined ? write() : writeRecorded(gate, () => note(context, chunk), write);
     };
+    Object.defineProperty(wrapped, 'name', { value: original.name });
     return replaceMethod(stream, 'write', wrapped);
   }
 
