@@ -43,6 +43,12 @@ function blockAround({ from, lines }: SourceExcerpt, line: number): Pick<Source,
   return { from: from + start, lines: lines.slice(start, end + 1) };
 }
 
+/** Of the first line that led to a step, which is the handler or a middleware. */
+function linesAround({ from, lines }: SourceExcerpt, line: number): Pick<Source, 'from' | 'lines'> {
+  const start = Math.max(0, line - from - 1);
+  return { from: from + start, lines: lines.slice(start, line - from + 2) };
+}
+
 function hasLine({ file, from, lines }: Source, place: { file: string; line: number }): boolean {
   return file === place.file && place.line >= from && place.line < from + lines.length;
 }
@@ -57,9 +63,11 @@ export function stepSources(
   steps: readonly Row[],
   { sourceAt, startedAt }: Pick<PageServices, 'sourceAt'> & Pick<Profile, 'startedAt'>,
 ): StepSource[] {
-  const places = steps
-    .filter(({ label = '' }) => !NO_WORK.test(label))
-    .flatMap(({ place, path = [] }) => [...path.slice(0, 1), ...(place ? [place] : []), ...path.slice(-1)]);
+  const framed = steps.filter(({ label = '' }) => !NO_WORK.test(label));
+  const near = new Set(framed.flatMap(({ place, path = [] }) => [...path.slice(0, 1), place ?? []].flat()));
+  const places = framed.flatMap(({ place, path = [] }) =>
+    [...path.slice(0, 1), place ?? [], ...path.slice(-1)].flat(),
+  );
   const shown: Source[] = [];
   let room = LONGEST;
   return [...new Set(places)].flatMap((place): StepSource[] => {
@@ -68,7 +76,8 @@ export function stepSources(
     const source = sourceAt(place);
     if (source === null || (source.changedAt ?? 0) > startedAt || shown.length === MOST) return [];
     if (shown.some((one) => hasLine(one, { file, line }))) return [];
-    const around = { file, line, ...blockAround(source.excerpt, line) };
+    const part = near.has(place) ? blockAround(source.excerpt, line) : linesAround(source.excerpt, line);
+    const around = { file, line, ...part };
     const text = excerptText(around, line);
     if (text.length > room || WRAPPER.test(text)) return [];
     room -= text.length;

@@ -10,6 +10,15 @@ import { createPageFixture } from '../../support/page-fixture.ts';
 const SOURCES: Readonly<Record<string, readonly string[]>> = {
   'src/routes/basket.ts': ['', '', 'const basket = await baskets.add(sku);', ''],
   'src/baskets.ts': ['', 'export async function add(sku) {', '  const price = await prices.quote(sku);', ''],
+  'src/guard.ts': [
+    '',
+    '',
+    'export const guard = (check) =>',
+    '  async (req, res, next) => {',
+    '    if (!(await check(req))) return res.sendStatus(403);',
+    '    next();',
+    '  };',
+  ],
   'src/wrap.ts': ['', '', 'export const wrap = (fn) => (req, res, next) => fn(req, res, next).catch(next);'],
   'src/prices.ts': ['export async function quote(sku) {', '  return client.get(sku);', '}', ''],
 };
@@ -98,6 +107,19 @@ describe('the lines that led to work', () => {
     const shown = Array.from(text.matchAll(/^`([^`]+)`:$/gm), ([, place]) => place);
     expect(shown).to.deep.equal(['src/baskets.ts:3', 'src/prices.ts:1', 'src/routes/basket.ts:3']);
     expect(text).to.match(/1 \| export async function quote\(sku\) \{\n +2 \| {3}return client/);
+  });
+
+  it('have few lines of the first one, if it is not near', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 9);
+        context.add('query', query({ caller: 'src/prices.ts:2', path: ['src/baskets.ts:3', 'src/guard.ts:5'], startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
+      },
+    });
+    const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
+    const shown = Array.from(text.matchAll(/^`([^`]+)`:$/gm), ([, place]) => place);
+    expect(shown).to.deep.equal(['src/baskets.ts:3', 'src/prices.ts:2', 'src/guard.ts:5']);
+    expect(text).to.match(/```ts\n +4 \| .*\n> +5 \| .*\n +6 \| .*\n```/);
   });
 
   it('begin below a handler that a finding names, which has no such lines', async () => {
