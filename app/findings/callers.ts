@@ -2,7 +2,7 @@
 import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
+import { leavesIn, leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { decodeSafely, type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
@@ -33,7 +33,7 @@ import {
   sqlOf,
   textOf,
 } from './shared/queries.ts';
-import { excerpt, singular } from './shared/wording.ts';
+import { excerpt, requestText, singular } from './shared/wording.ts';
 import { isSuccess, nameOfLayer } from './shared/http.ts';
 
 function isFound({ hits, asked, key }: Command): boolean {
@@ -77,16 +77,60 @@ function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
   return other?.name ?? null;
 }
 
+/** What lines asked for before a moment, the first time each: a middleware asks by this who the caller is. */
+function askedBefore({ cache, database }: Partial<Kept>, untilMs: number): Map<string, string> {
+  const asked = new Map<string, string>();
+  const add = (caller: string | null, startMs: number, what: string): void => {
+    if (caller !== null && startMs < untilMs && !asked.has(caller)) asked.set(caller, what);
+  };
+  for (const { command, caller, startMs, key, args } of cache?.items ?? [])
+    if (READS.test(command)) add(caller, startMs, [key, ...args.map(({ value }) => textOf(value))].join(' '));
+  for (const { query, read } of database === undefined ? [] : readsOf(database))
+    if (read.verb === 'select')
+      add(query.caller, query.startMs, query.bindings.map(({ value }) => textOf(value)).join(' '));
+  return asked;
+}
+
+const READS = /^(?:GET|HGET|HGETALL|JSON\.GET)$/;
+
+/** A response that an earlier request stored is sent again, although a line before asked for another caller than it did there. */
+function replayed(self: OtherRequest, head: ProfileHead, earlier: readonly OtherRequest[]): FindingDraft[] {
+  const { cache, request } = self.kept;
+  const sent = parseBeginning(request?.response?.text ?? '')?.value;
+  if (cache === undefined || !isRecord(sent) || head.method === 'GET') return [];
+  return cache.items.flatMap((item, index): FindingDraft[] => {
+    const { key, found, startMs, command, caller: place } = item;
+    const text = found?.value;
+    const kept = typeof text === 'string' ? parseBeginning(text)?.value : text;
+    if (!isFound(item) || key === null || kept === undefined) return [];
+    if (!objectsIn(kept).some((object) => JSON.stringify(object) === JSON.stringify(sent))) return [];
+    const by = storerOf(self, index, earlier)?.request;
+    const theirs = by === undefined ? new Map<string, string>() : askedBefore(by.kept, Infinity);
+    const other = [...askedBefore(self.kept, startMs)].find(
+      ([line, asked]) => line !== place && theirs.has(line) && theirs.get(line) !== asked,
+    );
+    if (by === undefined || other === undefined) return [];
+    const sentence = `${command} found what ${requestText(by.head)} had stored for another caller (${other[0]} asked for something else there), and this request answered with it: the key ${excerpt(key, 60)} names no caller`;
+    return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];
+  });
+}
+
 const cacheOfAnotherUser: Rule<Needs<'cache' | 'request', 'database' | 'runtime'>> = {
   name: 'cache-of-another-user',
   needs: ['cache', 'request'],
   labels: ['another user'],
-  why: 'A request of another user, or with another `X-Customer`, `X-Tenant`, …, stored the value, and its statement asked for that one. Or the response has the id or name of another user that the request did not name. The key names neither.',
+  why: 'A request of another user, or with another `X-Customer`, stored the value, and its statement asked for that one. Or the response has the id or name of another user, or was stored for another caller. The key names none.',
   fix: 'Put the id of the user or the value of the header into the key, or cache only data that is the same for all.',
-  compares: ({ cache, request }) => callerOf(request) !== null && cache.items.some(isFound),
+  compares: ({ cache, request }, { method }) =>
+    (callerOf(request) !== null || method !== 'GET') && cache.items.some(isFound),
   find({ cache, request, database, ...kept }, head, { earlier }) {
+    const again = replayed(
+      { head, kept: { ...kept, cache, request, ...(database && { database }) } },
+      head,
+      earlier,
+    );
     const own = callerOf(request);
-    if (own === null) return [];
+    if (own === null || again.length > 0) return again;
     const self = { head, kept: { ...kept, cache } };
     const field = database === undefined ? ofAnotherUser(request, head) : null;
     const user = leavesOf(request.sessionAndUser?.user ?? null);

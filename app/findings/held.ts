@@ -3,9 +3,9 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
-import { receivedBy, receivedFields } from '../panels/shared/received.ts';
+import { receivedBy, type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
-import { type Json } from '../profiler/json.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -116,27 +116,44 @@ function isText(value: Json): value is string {
   return typeof value === 'string' && value !== '' && !isMasked(value);
 }
 
-/** Lists of texts beside fields that the request sent: they belong to what it made. */
-function listsBeside({
-  request,
-  views,
-}: Pick<Made, 'request' | 'views'>): { name: string; texts: string[] }[] {
-  const fields = receivedFields({ body: request.body }).filter(({ path, name }) => path === name);
-  const isOwn = ([name, value]: [string, Json]): boolean =>
-    fields.some((one) => sameName(one.name) === sameName(name) && one.value === value && isText(value));
-  return sentBy({ request, views })
-    .flatMap((value) => objectsIn(value))
-    .filter((object) => Object.entries(object).some(isOwn))
-    .flatMap((object) =>
-      Object.entries(object).flatMap(([name, value]) =>
-        Array.isArray(value) && value.length > 0 && value.every(isText) ? [{ name, texts: value }] : [],
-      ),
-    );
+interface Filled {
+  name: string;
+  texts: string[];
+  /** Fields of its object that the request sent. */
+  beside: ReceivedField[];
 }
 
-function textsNamed(request: KeptRequest, name: string): Set<unknown> {
-  const of = receivedFields({ body: request.body }).filter((one) => sameName(one.name) === sameName(name));
-  return new Set(of.map(({ value }) => value));
+/** Texts of lists, and names of objects, beside fields that the request sent: they belong to what it made. */
+function filledIn({ request, views }: Pick<Made, 'request' | 'views'>): Filled[] {
+  const fields = receivedFields({ body: request.body }).filter(
+    ({ path, name, value }) => path === name && isText(value),
+  );
+  return sentBy({ request, views })
+    .flatMap((value) => objectsIn(value))
+    .flatMap((object): Filled[] => {
+      const beside = fields.filter(({ name, value }) => object[name] === value);
+      if (beside.length === 0) return [];
+      return Object.entries(object).flatMap(([name, value]) => {
+        const texts: Json[] = Array.isArray(value) ? value : isRecord(value) ? Object.keys(value) : [];
+        return texts.length > 0 && texts.every(isText) ? [{ name, texts, beside }] : [];
+      });
+    });
+}
+
+/** Texts of lists that a request sent, such as `glass-pane`, as names. */
+function listedBy({ body }: KeptRequest): Set<string> {
+  const listed = receivedFields({ body }).filter(({ path, value }) => /\.\d+$/.test(path) && isText(value));
+  return new Set(listed.map(({ value }) => sameName(String(value))));
+}
+
+const IDENTITY = /customer|user|name|mail|account|owner|client|member|session|cart|tenant|id$/i;
+
+/** It may go on with what the earlier request made. */
+function isOfSame(beside: readonly ReceivedField[], { body }: KeptRequest): boolean {
+  const theirs = receivedFields({ body });
+  const isEqual = (one: ReceivedField): boolean =>
+    theirs.some(({ path, value }) => path === one.path && value === one.value);
+  return beside.every(isEqual) || beside.some((one) => IDENTITY.test(one.name) && isEqual(one));
 }
 
 function mayBeListed({ request }: Made, { method, status }: ProfileHead): boolean {
@@ -147,7 +164,7 @@ const listLeft: Rule<Made> = {
   name: 'list-left',
   needs: ['request'],
   labels: ['left by another request'],
-  why: 'A POST made something from the values it received. A list of it has a text that this request neither received nor read. An earlier request of the route received that text for the same field.',
+  why: 'A POST made something from the values it received. A list or an object of it has a text or a name that it neither received nor read. An earlier request of the route received that in a list.',
   fix: 'Copy the list before you add to it: `{ ...item, extras: [...item.extras] }` or `structuredClone(item)`. A spread copies the first level only, so `push` changes the list that all requests share.',
   compares: mayBeListed,
   find(kept, head, { earlier }) {
@@ -160,30 +177,29 @@ const listLeft: Rule<Made> = {
         ...(calls?.calls ?? []).map(({ responseBody }) => responseBody?.text ?? null),
       ]).map(({ value }) => value),
     );
+    const own = listedBy(request);
     const before = earlier.filter(({ head: other }) => other.process === head.process);
-    return listsBeside(kept)
-      .filter(({ name }) => textsNamed(request, name).size === 0)
-      .flatMap(({ name, texts }): FindingDraft[] => {
-        const strange = texts.filter((text) => !read.has(text));
-        const at = before.findIndex(({ kept: { request: other } }) => {
-          const given = other === undefined ? new Set() : textsNamed(other, name);
-          return strange.some((text) => given.has(text));
-        });
+    return filledIn(kept)
+      .flatMap(({ name, texts, beside }): FindingDraft[] => {
+        const strange = texts.filter((text) => !read.has(text) && !own.has(sameName(text)));
+        const leftBy = (other: KeptRequest): string[] =>
+          strange.filter((text) => listedBy(other).has(sameName(text)));
+        const at = before.findIndex(
+          ({ kept: { request: other } }) =>
+            other !== undefined && !isOfSame(beside, other) && leftBy(other).length > 0,
+        );
         const by = before[at];
-        // One before it had the same: it is a default.
-        const isDefault = before
-          .slice(at + 1)
-          .some(
-            ({ kept: { request: other, views } }) =>
-              other !== undefined &&
-              listsBeside({ request: other, views }).some(
-                (one) => one.name === name && one.texts.some((text) => strange.includes(text)),
-              ),
+        if (by?.kept.request === undefined) return [];
+        const left = leftBy(by.kept.request);
+        // One before it had the same without asking for it: it is a default.
+        const isDefault = before.slice(at + 1).some(({ kept: { request: other, views } }) => {
+          if (other === undefined || leftBy(other).length > 0) return false;
+          return filledIn({ request: other, views }).some(
+            (one) => one.name === name && one.texts.some((text) => left.includes(text)),
           );
-        if (by?.kept.request === undefined || isDefault) return [];
-        const given = textsNamed(by.kept.request, name);
-        const left = listOf(strange.filter((text) => given.has(text)));
-        const sentence = `${excerpt(name, 40)} has ${left}, which this request neither received nor read: ${requestText(by.head)} received it. The process may hold it for all`;
+        });
+        if (isDefault) return [];
+        const sentence = `${excerpt(name, 40)} has ${listOf(left)}, which this request neither received nor read: ${requestText(by.head)} received it. The process may hold it for all`;
         const place = request.response?.sentFrom ?? routing?.route?.source;
         return [{ broke: 'response', severity: 'warn', sentence, anchor: 'response', place }];
       })

@@ -180,6 +180,8 @@ const centLost: Rule<Needs<'request', 'database' | 'http_client'>> = {
 
 /** An id of a JSON text, with digits that not every number of JavaScript can have. */
 const LONG_ID = /"((?:\w+_)?id|\w*[a-z]I[dD])"\s*:\s*("?)(\d{16,20})\2(?=\s*[,}\]])/g;
+/** Of any name: its rounded value in a later step is no chance. */
+const LONG_NUMBER = /"([^"\\]{1,60})"\s*:\s*()(\d{16,20})(?=\s*[,}\]])/g;
 const ID = /^(?:\w+_)?id$|[a-z]I[dD]$/;
 
 type WithCalls = Needs<'request', 'database' | 'http_client' | 'routing'>;
@@ -192,8 +194,8 @@ interface LongId {
   isRounded: boolean;
 }
 
-function longIdsIn(text: string): LongId[] {
-  return Array.from(text.matchAll(LONG_ID), ([, name = '', quote, digits = '']) => ({
+function longIdsIn(text: string, pattern = LONG_ID): LongId[] {
+  return Array.from(text.matchAll(pattern), ([, name = '', quote, digits = '']) => ({
     name,
     digits,
     isText: quote !== '',
@@ -222,9 +224,9 @@ function roundedOnTheWay({ database, http_client: client, request }: WithCalls):
     const text = call.responseBody?.text ?? '';
     const later = calls.slice(index + 1).map(({ url, requestBody }) => `${url} ${requestBody?.text ?? ''}`);
     const uses = (digits: string): boolean => [...later, ...last].some((one) => one.includes(digits));
-    const lost = longIdsIn(text).find(
-      ({ digits, isText, isRounded }) =>
-        !isText && !isRounded && !uses(digits) && !text.includes(String(Number(digits))) && uses(String(Number(digits))), // prettier-ignore
+    const lost = longIdsIn(text, LONG_NUMBER).find(
+      ({ digits, isRounded }) =>
+        !isRounded && !uses(digits) && !text.includes(String(Number(digits))) && uses(String(Number(digits))), // prettier-ignore
     );
     if (lost === undefined) return [];
     const sentence = `${callName(call)} responded with a number above 2^53 for ${excerpt(lost.name, 40)}; JSON.parse rounded it, and later steps have another id`;

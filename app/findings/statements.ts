@@ -84,18 +84,32 @@ const nullComparison: Rule<Needs<'database', 'request'>> = {
   },
 };
 
+/** Columns by which a row shows that somebody else has changed it since. */
+const VERSION = /^(?:row_?|lock_?)?(?:version|revision|rev|etag)(?:_?(?:no|number))?$/i;
+
+function asksForVersion({ read }: Read): boolean {
+  return read.where?.some(({ column }) => VERSION.test(column)) === true;
+}
+
 const noRowChanged: Rule<Needs<'database' | 'request'>> = {
   name: 'no-row-changed',
   needs: ['database', 'request'],
   labels: ['no row changed'],
-  why: 'An update or delete of the row in the address changed nothing, nothing else was written, and the response was a 2xx.',
+  why: 'An update or delete of the row in the address changed nothing, and the response was a 2xx. Nothing else was written, or its condition asked for a version, which the row no longer had.',
   fix: 'Look at the number of changed rows (`rowCount`, `affectedRows`, `changes`), and answer 404 or 409 if it is 0.',
   find({ database, request }, { status, method }) {
     const keys = routeValues(request);
     if (!isSuccess(status) || keys.size === 0) return [];
     const writes = readsOf(database).filter(({ read }) => read.verb !== 'select');
-    if (writes.some(({ query }) => query.rows === null || query.rows > 0)) return [];
-    const found = writes.find((one) => keyedBy(one, keys) !== undefined);
+    const changes = writes.filter(({ query }) => query.rows !== 0);
+    const found = writes.find(
+      (one) =>
+        one.query.rows === 0 &&
+        keyedBy(one, keys) !== undefined &&
+        (changes.length === 0 ||
+          (asksForVersion(one) &&
+            !changes.some(({ read, query }) => query.rows === null || read.table === one.read.table))),
+    );
     if (found === undefined) return [];
     const { query, index, read } = found;
     const conditions = (read.where ?? []).filter((one) => one !== keyedBy(found, keys));
@@ -108,8 +122,8 @@ const noRowChanged: Rule<Needs<'database' | 'request'>> = {
     return [
       draftAt(
         { query, index },
-        `${labelOf(database, query)} changed 0 rows${condition}, but this request answered ${status ?? ''}`,
-        read.verb === 'delete' ? 'info' : 'warn',
+        `${labelOf(database, query)} changed 0 rows${condition}, but this request answered ${status ?? ''}${changes[0] === undefined ? '' : `, after ${labelOf(database, changes[0].query)}`}`,
+        changes.length > 0 ? 'bad' : read.verb === 'delete' ? 'info' : 'warn',
       ),
     ];
   },

@@ -96,6 +96,17 @@ describe('findings from answers that hold something else', () => {
     );
     const read = { sql: 'select name from extras', found: [{ name: 'berries' }] };
     expect(of(given('Ulla'), [okan], [read]), 'read').to.deep.equal([]);
+    const again = { ...given('Okan', ['icing']), sent: order('Okan', ['berries', 'icing']) };
+    expect(of(again, [okan]), 'a cart').to.deep.equal([]);
+    const priced = (customer: string, extra: string, parts: object): Asked => ({
+      ...given(customer, [extra]),
+      sent: { customer, parts: parts as never },
+    });
+    const pane = priced('Ib', 'glass-pane', { seal: 12, 'Glass pane': 89 });
+    const tove = priced('Tove', 'plate', { seal: 12, 'Glass pane': 89, plate: 47 });
+    expect(of(tove, [pane])).to.deep.equal([
+      'parts has Glass pane, which this request neither received nor read: POST /trails (bbbbbb) received it. The process may hold it for all',
+    ]);
   });
 
   it('rows in another order than their keys', () => {

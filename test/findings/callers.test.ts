@@ -206,6 +206,42 @@ describe('finding owner-not-asked', () => {
   });
 });
 
+describe('finding cache-of-another-user of a response that is sent again', () => {
+  const KEY = 'idem:POST:/orders:A1';
+  const order = { number: 'FM-1', kg: 1500 };
+  const command = (name: string, key: string, more: object) => ({
+    command: name, key, args: [], hits: null, asked: 0, startMs: 1, durationMs: 1, error: null, caller: 'src/idempotent.js:9', ...more,
+  }); // prettier-ignore
+  const asked = (farm: string) => command('HGET', `farms:${farm}`, { hits: 1, asked: 1, startMs: 0, caller: 'src/farm.js:5' }); // prettier-ignore
+  const again = ({
+    farm = 'vik',
+    sent = order,
+    method = 'POST',
+    found = { status: 201, body: order },
+  } = {}) => {
+    const read = command('GET', KEY, { hits: 1, asked: 1, found: { value: JSON.stringify(found) } });
+    const own = { request: keptRequest({ sent: sent as never }), cache: { items: [asked(farm), read] } };
+    const stored = { request: keptRequest({}), cache: { items: [asked('lund'), command('SET', KEY, {})] } };
+    const head = { token: 'aaaaaa', method: 'POST', url: '/orders', startedAt: 0 };
+    return ruleOf('cache-of-another-user')
+      .find(
+        own as never,
+        { ...head, method, startedAt: 100 } as never,
+        { earlier: [{ head, kept: stored }] } as never,
+      )
+      .map(({ sentence }) => sentence);
+  };
+
+  it('is named if a line before asked for something else than it did for the request that stored it', () => {
+    expect(again()).to.deep.equal([
+      'GET found what POST /orders (aaaaaa) had stored for another caller (src/farm.js:5 asked for something else there), and this request answered with it: the key idem:POST:/orders:A1 names no caller',
+    ]);
+    expect(again({ farm: 'lund' }), 'the same caller again').to.deep.equal([]);
+    expect(again({ sent: { ...order, number: 'FM-2' } }), 'another response').to.deep.equal([]);
+    expect(again({ method: 'GET' }), 'may be the same for all').to.deep.equal([]);
+  });
+});
+
 describe('findings from what the address names, and what may be done with it', () => {
   const of = (name: string, database: object, params: Record<string, string>, head: object, body = {}) => {
     const request = keptRequest({ params, body });

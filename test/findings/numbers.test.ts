@@ -210,6 +210,11 @@ describe('findings from numbers', () => {
     expect(of({ got }, { sent: { shipment: '9107344120600513' } }), 'read as text').to.deep.equal([]);
     expect(of({ got: got.replace('513', '512') }, rounded), 'a number of JavaScript').to.deep.equal([]);
     expect(of({ got: got.replace(/(\d{16})/, '"$1"') }, rounded), 'a text').to.deep.equal([]);
+    const wagons = '[{"wagon":9031845512207741183}]';
+    expect(of({ got: wagons }, { sent: { wagon: '9031845512207741000' } })[0]?.sentence).to.match(
+      / for wagon; /,
+    );
+    expect(of({ got: wagons }, { sent: { wagon: '9031845512207741183' } })).to.deep.equal([]);
   });
 
   it('a number that MySQL compares with texts', () => {

@@ -38,6 +38,14 @@ describe('findings from the text of statements', () => {
         await knex('products').where({ id }).whereNull('stock').update({ stock: null });
         res.sendStatus(204);
       });
+      app.patch('/versioned/:id', async (req, res) => {
+        const { id } = req.params;
+        const { version, isRetried = false } = req.body as { version: number; isRetried?: boolean };
+        const changed = await knex('products').where({ id, version }).update({ stock: 7 });
+        if (isRetried && changed === 0) await knex('products').where({ id }).update({ stock: 7 });
+        await knex('payments').insert({ key: id, cents: 1 });
+        res.json({ ok: true });
+      });
       app.put('/upserted/:id', async (req, res) => {
         const { id } = req.params;
         if ((await knex('products').where({ id }).update({ version: 3 })) === 0)
@@ -173,6 +181,18 @@ describe('findings from the text of statements', () => {
       ['/products/99999', 'DELETE'],
     ] as const)
       expect((await ask(path, json(method, { version: 2 }))).steady, path).to.deep.equal([]);
+  });
+
+  it('an update that the version of the row kept from it, although something else was written', async () => {
+    const version = (await ask('/versioned/1', json('PATCH', { version: 77 }))).of('no-row-changed')[0];
+    expect(version).to.include({
+      severity: 'bad',
+      sentence:
+        'update products changed 0 rows (its condition also asks for version), but this request answered 200, after insert into payments',
+    });
+    await ask('/products/1', json('PATCH', { version: 5 }));
+    for (const body of [{ version: 5 }, { version: 77, isRetried: true }])
+      expect((await ask('/versioned/1', json('PATCH', body))).of('no-row-changed')).to.deep.equal([]);
   });
 
   it('a delete without WHERE although a parameter was sent', async () => {
