@@ -326,6 +326,7 @@ const checkNotAwaited: Rule<Needs<'request' | 'database', 'routing'>> = {
   name: 'check-not-awaited',
   needs: ['request', 'database'],
   labels: ['check not awaited'],
+  explains: ['work-after-response'],
   why: 'A statement read a role or permission for an id of the address. Before it was answered, a change of that thing was sent, or its middleware called `next()`. Or it found no row, and `next()` was called as if it had.',
   fix: 'Await the check before you write: `if (!(await canManage(id, user))) return res.sendStatus(403)`. A promise is an object, so `if (!canManage(…))` never refuses.',
   compares: ({ database }, { method }) =>

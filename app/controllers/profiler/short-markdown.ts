@@ -23,7 +23,7 @@ import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { readBeside, sourcesOf } from './beside-profile.ts';
-import { stepSources } from './step-sources.ts';
+import { calledSources, stepSources } from './step-sources.ts';
 import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
@@ -46,7 +46,8 @@ interface ShortMarkdownOptions extends ShownProfile {
   link: string | null;
   rules: RuleTexts;
   sourcesAt: (at: Pick<Row, 'place' | 'path'>) => string[];
-  stepSourcesOf: (steps: readonly Row[]) => string[];
+  /** `handled`: the lines of the handler, if no step has one. */
+  stepSourcesOf: (steps: readonly Row[], handled: readonly string[]) => string[];
   longest?: number;
 }
 
@@ -210,14 +211,16 @@ const lastRows = (most: number) => (section: Section) => ({
 function nothingFound(options: ShortMarkdownOptions): string {
   const { profile, panels, amendments, beside, stepSourcesOf } = options;
   const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
-  const steps = sections.find(({ id }) => id === 'asked')?.rows ?? [];
+  const rowsOf = (wanted: string): readonly Row[] => sections.find(({ id }) => id === wanted)?.rows ?? [];
+  const steps = rowsOf('asked');
+  const handled = [...rowsOf('sent'), ...rowsOf('received')].flatMap(({ place }) => place ?? []);
   const last = lastStatement(options);
   // What it wrote last is most likely meant.
   const ordered = steps.toSorted((a, b) => Number(b.label === last.label) - Number(a.label === last.label));
   return blocks([
     sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.',
     last.text,
-    ...stepSourcesOf(ordered),
+    ...stepSourcesOf(ordered, handled),
   ]);
 }
 
@@ -300,8 +303,9 @@ export async function readShortMarkdown(
     beside,
     rules: services.rules,
     sourcesAt: ({ place, path }) => sourceTexts(sourcesOf({ place: place ?? '', path }, from)),
-    stepSourcesOf(steps) {
-      const sources = stepSources(steps, from);
+    stepSourcesOf(steps, handled) {
+      const ofSteps = stepSources(steps, from);
+      const sources = ofSteps.length > 0 ? ofSteps : calledSources(handled, from);
       const path = sources.map(({ place }) => place);
       const uses = new Map(
         path.flatMap((place) => sourcesOf({ place, path }, from).uses.map((use) => [use.name, use] as const)),

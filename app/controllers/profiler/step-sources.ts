@@ -85,3 +85,24 @@ export function stepSources(
     return [{ place, text }];
   });
 }
+
+/** Of a definition, and of lines in it that may call others. */
+function linesBelow(place: string, lines: number): string {
+  return place.replace(/\d+$/, (line) => String(Number(line) + lines));
+}
+
+/** Without a step that has a line: code of the handler, of the functions that it calls, and of those that they call. */
+export function calledSources(
+  places: readonly string[],
+  from: Pick<PageServices, 'sourceAt' | 'definitionsAt'> & Pick<Profile, 'startedAt'>,
+): StepSource[] {
+  const definedFor = (place: string): string[] => from.definitionsAt(place).map((one) => one.place);
+  // A handler and a function stand below their first line.
+  const called = places.flatMap((place) => [...definedFor(place), ...definedFor(linesBelow(place, 3))]);
+  const further = called.flatMap((place) => definedFor(linesBelow(place, 3)));
+  const bodies = [...new Set([...places, ...called, ...further])].map((place) => linesBelow(place, 1));
+  return stepSources(
+    bodies.map((place) => ({ place })),
+    from,
+  );
+}

@@ -24,6 +24,8 @@ const BEFORE = 3;
 const AFTER = 2;
 const MADE_WITHIN = 30;
 const USED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?=\s*[(`.])/g;
+/** What routes are registered with says nothing of them. */
+const REGISTERS = /^(?:app|router|routes)$/;
 const IMPORT =
   /\b(?:import\s+(?!type\b)|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"](\.[^'"]+)['"]/g;
 const SOURCES = ['', '.ts', '.js', '.mjs', '.cjs', '/index.ts', '/index.js'];
@@ -99,6 +101,7 @@ export function createDefinitions({
     const shown = [lines[at] ?? '', ...madeFor(lines, at), ...around];
     const found = new Map<string, string>();
     for (const [, name = '', member] of shown.join('\n').matchAll(USED)) {
+      if (REGISTERS.test(name)) continue;
       const from = imports.get(name);
       const own = from === undefined ? definedIn(lines, name) : -1;
       const where =
