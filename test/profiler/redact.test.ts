@@ -636,6 +636,10 @@ describe('masking', () => {
       hash: FIRST,
     });
     expect(redactor.tree({ file: 'a.png', hash }).value).to.deep.equal({ file: 'a.png', hash });
+    const { word } = redactor.tree({ name: 'dubois', word: hash, pwdSalt: 'n4Cl' }).value;
+    expect(word, 'a digest beside a salt').to.match(/^\[masked/);
+    const words = { word: 'a text of more than thirty-two letters', salt: 'n4Cl' };
+    expect(redactor.tree(words).value.word).to.equal(words.word);
   });
 
   it('masks the end of a given value that was cut off after three characters', () => {

@@ -45,6 +45,15 @@ const BESIDE_SECRET: ReadonlyMap<string, readonly string[]> = new Map([
   ['hash', ['salt', 'iterations', 'login', 'username', 'email']],
 ]);
 
+/** Of a password, under any name, if a salt stands beside it. */
+const DIGEST = /^(?:[0-9a-f]{32,}|[\w+/-]{40,}={0,2})$/i;
+
+function isSaltedDigest(source: Fields, value: unknown): boolean {
+  return (
+    typeof value === 'string' && DIGEST.test(value) && Object.keys(source).some((name) => /salt/i.test(name))
+  );
+}
+
 function printPath(path: Pass['path']): string {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`))
@@ -185,6 +194,7 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
       return secretNameIn(source, (beside) => pass.masking.isSecret(beside, source[name]));
     const beside = BESIDE_SECRET.get(name);
     const isSecret = beside?.some((field) => Object.hasOwn(source, field)) === true;
+    if (isSaltedDigest(source, source[name])) return name;
     return isSecret && typeof source[name] === 'string' ? name : null;
   }
 
