@@ -654,6 +654,17 @@ describe('the overview panel', () => {
       .and.contain('not parsed by Express middleware');
   });
 
+  it('shows the text of a body that a middleware left as bytes', async () => {
+    const { token } = await fixture.profileOf({
+      method: 'POST',
+      more: (context) => context.add('body', { bytes: 12, contentType: 'application/json', parsed: '[Buffer, 12 bytes]', files: [], preview: Buffer.from('{"event":12}'), truncated: false }), // prettier-ignore
+    });
+    const received = (await page(token))('#received').text();
+    expect(received)
+      .to.contain('event: 12')
+      .and.not.match(/Buffer|not parsed/);
+  });
+
   it('shows the first lines of a body and the last one, and how many there are', async () => {
     const bodyOf = async (count: number, truncated: boolean): Promise<string> => {
       const lines = Array.from({ length: count }, (_, at) => `{"reading":${at}}`);

@@ -51,6 +51,9 @@ function changedIn(compared: readonly ComparedValue[], where: string): Set<strin
   );
 }
 
+/** What is stored of a `Buffer`; its text may be recorded. */
+const BYTES = /^\[Buffer, /;
+
 function bodyStep(
   body: NonNullable<RequestPanelData['body']>,
   { parser, handler }: Ran,
@@ -59,7 +62,8 @@ function bodyStep(
   const { bytes, contentType, fields, parsed, text, truncated, unread = false } = body;
   const size = `${bytesText(bytes)}${contentType === null ? '' : `, ${contentType.replace(/;.*$/s, '').slice(0, 60)}`}`;
   const common = { label: 'body', href: '?panel=request#body' };
-  if (fields !== null || parsed !== undefined) {
+  const isBytes = text !== null && typeof parsed === 'string' && BYTES.test(parsed);
+  if (fields !== null || (parsed !== undefined && !isBytes)) {
     const where = fields === null ? 'body' : 'form';
     const line = valueLine(fields === null ? (parsed as Json) : objectOf(fields), {
       longest: LONGEST,
@@ -75,11 +79,13 @@ function bodyStep(
   }
   const note = noteOf([
     size,
-    unread
-      ? 'not read before the response'
-      : handler?.isMounted === true
-        ? null
-        : 'not parsed by Express middleware',
+    isBytes
+      ? parser?.name
+      : unread
+        ? 'not read before the response'
+        : handler?.isMounted === true
+          ? null
+          : 'not parsed by Express middleware',
     text === null ? 'not recorded as text' : truncated ? 'only its beginning' : null,
   ]);
   if (text === null || text === '') return { ...common, note };

@@ -27,8 +27,19 @@ function closing(text: string): string | null {
   return inString ? null : open.reverse().join('');
 }
 
+/** A whole text in quotes, or one that was cut, so that none is read twice; or a long number. */
+const LONG = /"(?:[^"\\]|\\.)*(?:"|$)|-?\d{16,}(?![\d.eE])/gs;
+
+/** Numbers that JavaScript can't hold become texts: `JSON.parse` would change their last digits. */
+function withAllDigits(text: string): string {
+  return text.replace(LONG, (part) =>
+    part.startsWith('"') || Number.isSafeInteger(Number(part)) ? part : `"${part}"`,
+  );
+}
+
 /** A JSON text, or the whole values at its beginning if it was cut; undefined if it is no JSON. */
-export function parseBeginning(text: string): { value: Json; isWhole: boolean } | undefined {
+export function parseBeginning(given: string): { value: Json; isWhole: boolean } | undefined {
+  const text = withAllDigits(given);
   const whole = parseJson(text);
   if (whole !== undefined) return { value: whole, isWhole: true };
   if (!/^\s*[[{]/.test(text)) return undefined;

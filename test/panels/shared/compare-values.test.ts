@@ -159,4 +159,15 @@ describe('the same field in three places', () => {
     }
     expect(parseBeginning('<p>')).to.equal(undefined);
   });
+
+  it('reads all digits of a number, and a text with many quotes once', () => {
+    const text = '{"wagon":9031845512207741183,"axles":[-12,1e20],"note":"12345678901234567890"}';
+    expect(parseBeginning(text)?.value).to.deep.equal({
+      wagon: '9031845512207741183',
+      axles: [-12, 1e20],
+      note: '12345678901234567890',
+    });
+    const hostile = `["${'\\"'.repeat(200_000)}`;
+    expect(parseBeginning(hostile)).to.equal(undefined);
+  });
 });
