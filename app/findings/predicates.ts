@@ -333,6 +333,45 @@ const leftJoinUndone: Rule<Needs<'database'>> = {
   },
 };
 
+const GIVEN = String.raw`(?:\$\d+(?:::\w+)?|\?|[:@]\w+)`;
+/** A moment lies between two columns. A column begins at no place within a word: a long text is read once. */
+const WITHIN = String.raw`\(? ?(?:${GIVEN} >=? [\w.]+ and ${GIVEN} <=? [\w.]+|(?<![\w.])[\w.]+ <=? ${GIVEN} and [\w.]+ >=? ${GIVEN}|${GIVEN} between [\w.]+ and [\w.]+) ?\)?`;
+const ENDS_WITHIN = new RegExp(`(?<!\\bor [( ]*)(${WITHIN}) or (${WITHIN})(?![) ]* or\\b)`, 'i');
+
+/** The columns of beginning and end, if a WHERE asks whether the new beginning or the new end lies between them. */
+function askedByEnds(sql: string): [from: string, to: string] | null {
+  const halves = ENDS_WITHIN.exec(sql)?.slice(1) ?? [];
+  const names = halves.map(
+    (half) => half.replace(new RegExp(GIVEN, 'g'), '').match(/\b(?!and\b|between\b)[a-z_][\w.]*/gi) ?? [],
+  );
+  const [[from = '', to = ''] = [], others] = names;
+  return from === '' || from === to || others?.[0] !== from || others[1] !== to ? null : [from, to];
+}
+
+const enclosedNotFound: Rule<Needs<'database'>> = {
+  name: 'enclosed-not-found',
+  needs: ['database'],
+  labels: ['overlap missed'],
+  why: 'A statement asks whether the new beginning or the new end lies within a row. It found none, and the request then inserted into the same table. A row that lies wholly within the new one has neither in it.',
+  fix: 'Two spans overlap if each begins before the other ends: `where starts_at < $end and ends_at > $start`. In PostgreSQL, an exclusion constraint keeps them apart for certain.',
+  find({ database }) {
+    const reads = readsOf(database);
+    return reads.flatMap((one): FindingDraft[] => {
+      const { read, query, index } = one;
+      if (read.verb !== 'select' || query.rows !== 0) return [];
+      const insert = reads.find(
+        (other) => other.index > index && other.read.verb === 'insert' && other.read.table === read.table,
+      );
+      if (insert === undefined || insert.query.rows === 0) return [];
+      const asked = askedByEnds(plainSql(database, query));
+      if (asked === null) return [];
+      const [from, to] = asked;
+      const sentence = `${labelOf(database, query)} asks only whether the new beginning or the new end lies between ${from} and ${to}, and ${labelOf(database, insert.query)} followed: a row that lies wholly within the new one is not found`;
+      return [draftAt(one, sentence, 'warn')];
+    });
+  },
+};
+
 export const predicateRules: readonly Rule[] = [
   anyRow,
   orWithoutBrackets,
@@ -340,4 +379,5 @@ export const predicateRules: readonly Rule[] = [
   sortedByConstant,
   joinedRowsCounted,
   leftJoinUndone,
+  enclosedNotFound,
 ];

@@ -281,4 +281,32 @@ describe('finding parameter-lost', () => {
     expect(of(asked({ sort: 'name' }, all), one)).to.deep.equal([]);
     expect(of(one, one)).to.deep.equal([]);
   });
+
+  it('an overlap that is asked for by the ends only', () => {
+    const of = (where: string, rows = 0) =>
+      found(
+        'enclosed-not-found',
+        keptQueries(
+          { sql: `select id from bookings where room_id = @room and (${where})`, system: 'sqlite', rows },
+          { sql: 'insert into bookings (room_id) values (@room)', system: 'sqlite' },
+        ),
+      );
+    const ends = '(@from >= starts_at AND @from < ends_at) OR (@to > starts_at AND @to <= ends_at)';
+    const sentence =
+      'select … from bookings asks only whether the new beginning or the new end lies between starts_at and ends_at, and insert into bookings followed: a row that lies wholly within the new one is not found';
+    expect(of(ends)).to.deep.equal([sentence]);
+    expect(of('@from between starts_at and ends_at or @to between starts_at and ends_at')).to.deep.equal([
+      sentence,
+    ]);
+    expect(of('(starts_at <= $1 and ends_at > $1) or (starts_at < $2 and ends_at >= $2)')).to.deep.equal([
+      sentence,
+    ]);
+    expect(of(ends, 1), 'it was refused').to.deep.equal([]);
+    for (const where of [
+      'starts_at < @to and ends_at > @from',
+      `${ends} OR (starts_at >= @from AND ends_at <= @to)`,
+      `(starts_at >= @from AND ends_at <= @to) OR ${ends}`,
+    ])
+      expect(of(where), where).to.deep.equal([]);
+  });
 });
