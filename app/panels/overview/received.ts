@@ -52,7 +52,7 @@ function changedIn(compared: readonly ComparedValue[], where: string): Set<strin
 }
 
 /** What is stored of a `Buffer`; its text may be recorded. */
-const BYTES = /^\[Buffer, /;
+const BYTES = '[Buffer, ';
 
 function bodyStep(
   body: NonNullable<RequestPanelData['body']>,
@@ -62,7 +62,7 @@ function bodyStep(
   const { bytes, contentType, fields, parsed, text, truncated, unread = false } = body;
   const size = `${bytesText(bytes)}${contentType === null ? '' : `, ${contentType.replace(/;.*$/s, '').slice(0, 60)}`}`;
   const common = { label: 'body', href: '?panel=request#body' };
-  const isBytes = text !== null && typeof parsed === 'string' && BYTES.test(parsed);
+  const isBytes = text !== null && typeof parsed === 'string' && parsed.startsWith(BYTES);
   if (fields !== null || (parsed !== undefined && !isBytes)) {
     const where = fields === null ? 'body' : 'form';
     const line = valueLine(fields === null ? (parsed as Json) : objectOf(fields), {
