@@ -100,6 +100,11 @@ function pathBetween(
   return null;
 }
 
+/** The join that repeats a row of the first table for each row of the second. */
+function repeatsBetween(links: readonly Link[], from: string, to: string): Link | undefined {
+  return pathBetween(links, from, to)?.find((step) => step.isToMany && step.link.fansOut)?.link;
+}
+
 const SUMMED = /\b(sum|count) ?\( ?(distinct )?([^()]+(?:\([^()]*\)[^()]*)*)\)(?! ?over\b)/gi;
 
 /** What is summed up or counted, with the one table it is of. */
@@ -129,12 +134,15 @@ const joinedRowsSummed: Rule<Needs<'database'>> = {
       const sums = sumsIn(select.columns);
       for (const { by, what, alias } of sums.filter(({ isDistinct }) => !isDistinct)) {
         for (const other of sums.filter((one) => one.alias !== alias)) {
-          const path = pathBetween(joined.links, alias, other.alias);
-          const link = path?.find((step) => step.isToMany && step.link.fansOut)?.link;
+          const link = repeatsBetween(joined.links, alias, other.alias);
           if (link === undefined || select.groups.includes(`${other.alias}.id`)) continue;
           const [table, many] = [alias, link.many].map((name) =>
             excerpt(joined.tables.get(name) ?? name, 40),
           );
+          if (!other.isDistinct && repeatsBetween(joined.links, other.alias, alias) !== undefined) {
+            const both = `${labelOf(database, query)} ${by}s ${excerpt(what, 40)} and ${other.by}s ${excerpt(other.what, 40)} over the joins of ${table} and ${many}, so a row of each counts once for each row of the other; sum both up by ${link.key} before you join them`;
+            return [draftAt(one, both, 'warn')];
+          }
           const sentence = `${labelOf(database, query)} ${by}s ${excerpt(what, 40)} over the join with ${many} (${link.on}), so a row of ${table} counts once for each row of ${many} that is joined to it; join ${many} summed up by ${link.key} instead`;
           return [draftAt(one, sentence, 'warn')];
         }
