@@ -47,11 +47,11 @@ const BESIDE_SECRET: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Of a password, under any name, if a salt stands beside it. */
 const DIGEST = /^(?:[0-9a-f]{32,}|[\w+/-]{40,}={0,2})$/i;
+const SHORTEST_DIGEST = 32;
 
 function isSaltedDigest(source: Fields, value: unknown): boolean {
-  return (
-    typeof value === 'string' && DIGEST.test(value) && Object.keys(source).some((name) => /salt/i.test(name))
-  );
+  if (typeof value !== 'string' || value.length < SHORTEST_DIGEST || !DIGEST.test(value)) return false;
+  return Object.keys(source).some((name) => /salt/i.test(name));
 }
 
 function printPath(path: Pass['path']): string {
