@@ -62,10 +62,10 @@ function afterAwait(kept: Given, block: Block): Cause | null {
   // On a busy machine, the time that the thread waited for a CPU is missing at the beginning of the block.
   const soonMs = Math.max(SAMPLED_MS, block.durationMs * 3);
   if (layer === undefined || last === undefined || waitedMs > soonMs) return null;
-  return {
-    text: `${waitedMs <= SAMPLED_MS ? 'likely' : 'possibly'} in code of ${nameOfLayer(layer)} that ran after ${last.what}`,
-    place: last.caller ?? layer.source,
-  };
+  const text = `${waitedMs <= SAMPLED_MS ? 'likely' : 'possibly'} in code of ${nameOfLayer(layer)}`;
+  // A layer before had waited for it: this one has waited for nothing yet.
+  if (endOf(last) <= layer.startMs) return { text, place: layer.source };
+  return { text: `${text} that ran after ${last.what}`, place: last.caller ?? layer.source };
 }
 
 /** The process used little CPU: its code waited synchronously, or the machine was late. */

@@ -151,6 +151,10 @@ describe('finding event-loop-blocked', () => {
     expect(find(28)?.sentence).to.match(/, likely in code of login that ran after select … from customers$/);
     expect(find(28)).to.include({ place: 'src/app.ts:11' });
     expect(find(6)?.sentence).to.match(/, possibly in code of login that ran after/);
+    row.startMs = 29;
+    expect(find(28)?.sentence, 'of a middleware before').to.match(/, likely in code of login$/);
+    expect(find(28)).to.include({ place: 'src/app.ts:9' });
+    row.startMs = 1;
     expect(find(28, 2)?.sentence).to.equal(undefined);
     expect(find(90)?.sentence).to.equal(undefined);
     const usual = [90, 70, 0].map(blockedFor);
