@@ -34,6 +34,7 @@ import { raceRules } from './races.ts';
 import { requestRules } from './requests.ts';
 import { responseRules } from './responses.ts';
 import { retriedCall } from './retries.ts';
+import { rightRules } from './rights.ts';
 import { sequentialRules } from './sequential.ts';
 import { sessionRules } from './sessions.ts';
 import { statementRules } from './statements.ts';
@@ -67,6 +68,7 @@ export function createFindingRules(): FindingRule[] {
     ...cacheRules,
     clearedEarly,
     ...callerRules,
+    ...rightRules,
     visibilityLost,
     ...heldRules,
     ...memoryRules,
