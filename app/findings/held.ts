@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedBy, type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
@@ -10,7 +10,7 @@ import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { type Caller, callerOf, isSame } from './shared/callers.ts';
-import type { Database, Needs, OtherRequest, Rule } from './shared/kept.ts';
+import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, runsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf, requestText } from './shared/wording.ts';
@@ -103,9 +103,20 @@ const filterLeft: Rule<Needs<'request' | 'database'>> = {
   },
 };
 
+/** Values that its steps returned: rows, replies of a cache or a service. */
+function returnedTo({ database, cache, http_client: calls }: Partial<Kept>): Leaf[] {
+  return [
+    ...(database?.queries ?? []).flatMap((query) => foundRows(query)),
+    ...(calls?.calls ?? []).map(
+      ({ responseBody }) => parseBeginning(responseBody?.text ?? '')?.value ?? null,
+    ),
+    ...(cache?.items ?? []).map(({ found }) => found?.value ?? null),
+  ].flatMap((one) => leavesOf(one));
+}
+
 type Made = Needs<'request', 'routing' | 'views' | 'database' | 'cache' | 'http_client'>;
 
-/** What it sent as JSON, or gave its views. */
+/** The JSON that it sent, and the values that it gave to its views. */
 function sentBy({ request, views }: Pick<Made, 'request' | 'views'>): Json[] {
   const sent = parseBeginning(request.response?.text ?? '')?.value;
   const locals = (views?.views ?? []).flatMap((view) => view.locals ?? []);
@@ -123,7 +134,7 @@ interface Filled {
   beside: ReceivedField[];
 }
 
-/** Texts of lists, and names of objects, beside fields that the request sent: they belong to what it made. */
+/** Texts of lists, and names of objects, beside fields that the request sent: they belong to the thing that it made. */
 function filledIn({ request, views }: Pick<Made, 'request' | 'views'>): Filled[] {
   const fields = receivedFields({ body: request.body }).filter(
     ({ path, name, value }) => path === name && isText(value),
@@ -168,15 +179,9 @@ const listLeft: Rule<Made> = {
   fix: 'Copy the list before you add to it: `{ ...item, extras: [...item.extras] }` or `structuredClone(item)`. A spread copies the first level only, so `push` changes the list that all requests share.',
   compares: mayBeListed,
   find(kept, head, { earlier }) {
-    const { request, database, cache, http_client: calls, routing } = kept;
+    const { request, routing } = kept;
     if (!mayBeListed(kept, head)) return [];
-    const read = new Set(
-      leavesOf([
-        ...(database?.queries ?? []).flatMap((query) => foundRows(query)),
-        ...(cache?.items ?? []).map(({ found }) => found?.value ?? null),
-        ...(calls?.calls ?? []).map(({ responseBody }) => responseBody?.text ?? null),
-      ]).map(({ value }) => value),
-    );
+    const read = new Set(returnedTo(kept).map(({ value }) => value));
     const own = listedBy(request);
     const before = earlier.filter(({ head: other }) => other.process === head.process);
     return filledIn(kept)
@@ -241,7 +246,7 @@ function varies({ table, column, value }: Compared, others: readonly OtherReques
 
 /** Ids that statements ask for although nothing gave them to the request; none if some of what it got is not recorded. */
 function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[] {
-  const { request, database, cache, http_client: calls } = kept;
+  const { request, database, http_client: calls } = kept;
   const strange = comparedIn(database).filter(({ column }) => OF_ID.test(column));
   if (strange.length === 0) return [];
   const isUnknown = database.queries.some((query) => {
@@ -252,15 +257,11 @@ function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[]
   });
   if (isUnknown || calls?.calls.some(({ responseBody }) => responseBody?.truncated === true) === true)
     return [];
-  const got = [
-    ...database.queries.flatMap((query) => foundRows(query)),
-    ...(calls?.calls ?? []).map(
-      ({ responseBody }) => parseBeginning(responseBody?.text ?? '')?.value ?? null,
-    ),
-    ...(cache?.items ?? []).map(({ found }) => found?.value ?? null),
+  const had = new Set([
+    ...receivedBy(head, kept),
+    ...returnedTo(kept).map(({ value }) => String(value)),
     ...request.headers.map(({ value }) => value),
-  ].flatMap((one) => leavesOf(one));
-  const had = new Set([...receivedBy(head, kept), ...got.map(({ value }) => String(value))]);
+  ]);
   return strange.filter(({ value }) => !had.has(value));
 }
 

@@ -116,7 +116,7 @@ const jobIgnored: Rule<Needs<'jobs', 'request' | 'database' | 'cache'>> = {
       const isNew = doneIn !== undefined && isNews(kept, job, former, earlier);
       if (doneIn !== undefined && (isNew || former === undefined)) {
         const sentence = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of one that is done (${doneIn}) and still stored: BullMQ ignored it, and no job runs for ${isNew ? 'what this request had written' : 'this request'}`;
-        // What a PUT or PATCH changed may be in memory alone.
+        // A PUT or PATCH may have changed values in memory alone.
         const severity = isNew ? 'bad' : method === 'PUT' || method === 'PATCH' ? 'warn' : 'info';
         return [{ anchor: `j${index + 1}`, place: job.caller, broke: 'unseen', severity, sentence }];
       }

@@ -10,10 +10,15 @@ interface Asked extends AskedRequest {
   session?: Json;
   startedAt?: number;
   method?: string;
+  /** What a service responded to it. */
+  reply?: Json;
   headers?: Readonly<Record<string, string>>;
 }
 
-function keptOf({ type, text, session, headers = {}, ...asked }: Asked, queries: readonly AskedQuery[]) {
+function keptOf(
+  { type, text, session, reply, headers = {}, ...asked }: Asked,
+  queries: readonly AskedQuery[],
+) {
   const request = keptRequest(asked);
   const sent = Object.entries(headers).map(([name, value]) => ({ name, value }));
   const response = { ...request.response, headers: sent };
@@ -23,6 +28,9 @@ function keptOf({ type, text, session, headers = {}, ...asked }: Asked, queries:
     request: { ...request, jar: [], headers: [], sessionAndUser, response },
     routing: { layers: [], route: { source: 'src/a.ts:3' } },
     database: keptQueries(...queries),
+    ...(reply === undefined
+      ? {}
+      : { http_client: { calls: [{ responseBody: { text: JSON.stringify(reply) } }] } }),
   };
 }
 
@@ -96,6 +104,9 @@ describe('findings from answers that hold something else', () => {
     );
     const read = { sql: 'select name from extras', found: [{ name: 'berries' }] };
     expect(of(given('Ulla'), [okan], [read]), 'read').to.deep.equal([]);
+    expect(of({ ...given('Ulla'), reply: { extras: ['berries'] } }, [okan]), 'of a service').to.deep.equal(
+      [],
+    );
     const again = { ...given('Okan', ['icing']), sent: order('Okan', ['berries', 'icing']) };
     expect(of(again, [okan]), 'a cart').to.deep.equal([]);
     const priced = (customer: string, extra: string, parts: object): Asked => ({

@@ -116,7 +116,7 @@ interface Statement {
   _connection?: object;
 }
 
-/** The class of prepared statements is not exported: it is known by the first one that a connection of mysql2 prepares. */
+/** mysql2 does not export the class of prepared statements. The first one that a connection prepares has it. */
 function patchStatements(Connection: unknown): (() => void) | null {
   const { prototype } = (Connection ?? {}) as { prototype?: object };
   let undo: (() => void) | null = null;

@@ -21,7 +21,7 @@ export interface LayerFact {
   isOfLibrary?: true;
   /** Names of the body that were there when it began, and not when the next one did. */
   removed?: string[];
-  /** What it put where later layers find it: `req.user`, `res.locals.valid`. */
+  /** Names of values that it put on the request: `req.user`, `res.locals.valid`. */
   put?: string[];
 }
 

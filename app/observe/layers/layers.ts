@@ -93,7 +93,7 @@ interface RequestTrace {
 
 const MOST_NAMES = 100;
 const MOST_PUT = 5;
-/** What Express, parsers and sessions put on each request. */
+/** Names that Express, parsers and sessions put on each request. */
 const OF_EACH = new Set([
   'res', 'next', 'url', 'baseUrl', 'originalUrl', 'params', 'route', 'query', 'body', 'cookies', 'signedCookies', 'secret',
   'session', 'sessionID', 'sessionStore',

@@ -24,7 +24,7 @@ const BEFORE = 3;
 const AFTER = 2;
 const MADE_WITHIN = 30;
 const USED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?=\s*[(`.])/g;
-/** What routes are registered with says nothing of them. */
+/** Names that any route is registered with. */
 const REGISTERS = /^(?:app|router|routes)$/;
 const IMPORT =
   /\b(?:import\s+(?!type\b)|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"](\.[^'"]+)['"]/g;

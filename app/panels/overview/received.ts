@@ -51,7 +51,7 @@ function changedIn(compared: readonly ComparedValue[], where: string): Set<strin
   );
 }
 
-/** What is stored of a `Buffer`; its text may be recorded. */
+/** A parsed body that is a `Buffer` is stored as such a text. Its own text may be recorded, too. */
 const BYTES = '[Buffer, ';
 
 function bodyStep(
