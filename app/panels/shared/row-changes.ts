@@ -47,8 +47,7 @@ function valueText(value: Json | undefined): string {
 
 function tableOf(database: Database, query: DatabaseQuery): string | undefined {
   const { sql, system } = statementOf(database, query);
-  const { operation, read } = aboutStatement(sql, system);
-  return (read?.table ?? operation.table ?? undefined)?.toLowerCase();
+  return aboutStatement(sql, system).table;
 }
 
 /** By the index of the later read; null: nothing changed that way. */
