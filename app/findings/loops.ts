@@ -146,6 +146,18 @@ interface Unawaited {
   then: Query | null;
 }
 
+function askedMs({ startMs, waitMs }: Query): number {
+  return startMs - waitMs;
+}
+
+/**
+ * A pool gives its connections in the order in which they are asked for. The order of sending counts too: what the process did between
+ * a connection and its statement is not part of the wait, so of two queries of one turn, the first may seem to be asked for later.
+ */
+function isBefore(one: Query, other: Query): boolean {
+  return one.startMs <= other.startMs || askedMs(one) <= askedMs(other);
+}
+
 /** Loops of writes by the async function of a `forEach` or of a listener, during which the next write or the response was sent. */
 export function unawaitedIn(database: Database, headersAtMs: number | null): Unawaited[] {
   const { queries, groups, excerpts = [] } = database;
@@ -156,15 +168,16 @@ export function unawaitedIn(database: Database, headersAtMs: number | null): Una
     const above = lines.slice(0, Number(line) - from + 1).findLastIndex((text) => FOR_EACH.test(text));
     if (above === -1) return [];
     const runs = pick(queries, group.members);
-    const isRunning = (atMs: number): boolean =>
-      runs.some(({ startMs, waitMs }) => startMs - waitMs <= atMs) && runs.some((run) => endOf(run) > atMs);
+    const isRunning = (atMs: number): boolean => runs.some((run) => endOf(run) > atMs);
     const then = queries.find(
       (query) =>
         query.caller !== group.caller &&
         kindOf(database, query) === 'write' &&
-        isRunning(query.startMs - query.waitMs),
+        runs.some((run) => isBefore(run, query)) &&
+        isRunning(askedMs(query)),
     );
-    if (then === undefined && (headersAtMs === null || !isRunning(headersAtMs))) return [];
+    const hasBegun = headersAtMs !== null && runs.some((run) => askedMs(run) <= headersAtMs);
+    if (then === undefined && !(hasBegun && isRunning(headersAtMs))) return [];
     const by = lines[above]?.includes('.forEach') === true ? 'forEach' : 'an event emitter';
     return [{ group, anchor: `g${at + 1}`, place: `${file}:${from + above}`, by, then: then ?? null }];
   });

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
+import { sentencesOf } from '../support/find-by-rule.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { keptQueries } from '../support/kept-queries.ts';
 
 describe('finding loop-not-awaited', () => {
   const ask = withFindingsDatabase(
@@ -58,7 +60,7 @@ describe('finding loop-not-awaited', () => {
     expect(finding?.sentence).to.match(
       /^insert into imports was sent while 3 × insert into seeds still ran: forEach does not wait/,
     );
-    expect(finding?.place).to.equal('test/findings/loop-not-awaited.test.ts:15');
+    expect(finding?.place).to.equal('test/findings/loop-not-awaited.test.ts:17');
     expect(of('failed-statement')).to.deep.equal([]);
     expect(of('write-loop')).to.deep.equal([]);
     for (const path of ['/all', '/iterated', '/gathered'])
@@ -68,6 +70,38 @@ describe('finding loop-not-awaited', () => {
   it('names the listener of a stream', async () => {
     const [finding] = (await ask('/stream')).of('loop-not-awaited');
     expect(finding?.sentence).to.match(/still ran: an event emitter does not wait for its async function/);
-    expect(finding?.place).to.equal('test/findings/loop-not-awaited.test.ts:26');
+    expect(finding?.place).to.equal('test/findings/loop-not-awaited.test.ts:28');
+  });
+
+  it('does not depend on how long the process took between a connection and its statement', () => {
+    const sql = 'insert into seeds (grams) values ($1)';
+    const add = { sql, caller: 'src/import.ts:2' };
+    const asked = keptQueries(add, add, add, {
+      sql: 'insert into imports values ($1)',
+      caller: 'src/import.ts:9',
+    });
+    const lines = ["grams.on('data', async (gram) => {", '  await add(gram);'];
+    /** By statement: when it was sent, how long it had waited, and how long it took. */
+    const found = (...times: readonly (readonly [sent: number, waited: number, took: number])[]) =>
+      sentencesOf('loop-not-awaited', {
+        request: { response: { headersAtMs: 20 } },
+        database: {
+          ...asked,
+          queries: asked.queries.map((query, at) => {
+            const [startMs = 0, waitMs = 0, durationMs = 0] = times[at] ?? [];
+            return { ...query, statement: at === 3 ? 3 : 0, startMs, waitMs, durationMs };
+          }),
+          groups: [{ kind: 'loop', statement: 0, caller: add.caller, members: [0, 1, 2], durationMs: 3 }],
+          excerpts: [{ place: add.caller, excerpt: { from: 1, lines } }],
+        },
+      });
+    const name = 'insert into imports was sent while 3 × insert into seeds still ran';
+    // All were asked for within a turn, at 1.4 ms and later.
+    const busy = found([3, 0.5, 2.3], [3.7, 0.4, 1.7], [4.3, 0.4, 1.2], [4.8, 3.1, 0.6]);
+    expect(busy.map((sentence) => sentence.split(':')[0])).to.deep.equal([name]);
+    const inTurn = found([2, 1, 1], [3.1, 0.1, 1], [4.2, 0.1, 1], [6, 0.5, 1]);
+    expect(inTurn, 'awaited').to.deep.equal([]);
+    const before = found([5, 2, 2], [5.1, 2, 2], [5.2, 2, 2], [4, 2, 9]);
+    expect(before, 'sent before the loop').to.deep.equal([]);
   });
 });
