@@ -76,11 +76,11 @@ describe('finding answered-twice', () => {
   });
 
   it('names what did so after the response had ended, by its error, which is no finding of its own', async () => {
-    const { profile } = await ask.later('/late', 'answered-twice');
-    const [finding] = profile.findings;
+    const { findings } = await ask.later('/late', 'answered-twice');
+    const [finding] = findings;
     expect(finding?.sentence).to.equal('GET /late showOrder set headers after the headers were sent');
     expect(finding?.place).to.match(/answered-twice\.test\.ts:\d+$/);
-    expect(profile.findings.map(({ rule }) => rule)).not.to.include('error-thrown');
+    expect(findings.map(({ rule }) => rule)).not.to.include('error-thrown');
   });
 
   it('ignores end() without a body and a response written in parts', async () => {

@@ -126,10 +126,10 @@ describe('findings about a cache', () => {
   });
 
   it('is silent about a cache that hits, first reads of many keys, and what is meant to be absent', async () => {
-    expect((await last('/long', 6)).steady).to.deep.equal([]);
+    expect((await last('/long', 6)).findings).to.deep.equal([]);
     for (let id = 1; id <= 8; id++)
       expect((await ask(`/own/${id}`)).of('cache-spares-nothing'), String(id)).to.deep.equal([]);
-    expect((await last('/absent', 8)).steady).to.deep.equal([]);
+    expect((await last('/absent', 8)).findings).to.deep.equal([]);
   });
 
   it('counts requests that do the same work at once', async () => {
@@ -139,7 +139,7 @@ describe('findings about a cache', () => {
     expect(sentences[0]).to.match(
       /^4 requests missed the same key at the same time, and each did the work after GET again: /,
     );
-    expect((await ask('/herd')).steady).to.deep.equal([]);
+    expect((await ask('/herd')).findings).to.deep.equal([]);
   });
 
   it('names the key that a deletion was meant for', async () => {
@@ -165,9 +165,9 @@ describe('findings about a cache', () => {
       'but caches:products:mug is stored',
     );
     for (const path of ['/change/mugs', '/change/cup', '/forget/mug'])
-      expect((await ask(path)).steady, path).to.deep.equal([]);
-    expect((await ask('/change/8')).steady).to.deep.equal([]);
-    expect((await ask('/forget/7')).steady).to.deep.equal([]);
+      expect((await ask(path)).findings, path).to.deep.equal([]);
+    expect((await ask('/change/8')).findings).to.deep.equal([]);
+    expect((await ask('/forget/7')).findings).to.deep.equal([]);
   });
 
   it('names KEYS, and large replies', async () => {

@@ -7,12 +7,11 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
 describe('finding client-left', () => {
   const leave = withLeavingClient((app) => {
-    app.get('/slow', (_req, res) => {
-      setTimeout(() => res.end('x'), 400);
+    app.get('/slow', () => {
+      // The client leaves first.
     });
     app.get('/half', (_req, res) => {
       res.write('x'.repeat(2048));
-      setTimeout(() => res.end('x'), 400);
     });
     app.get('/events', (_req, res) => {
       res.setHeader('Content-Type', 'text/event-stream');
@@ -46,12 +45,12 @@ describe('finding client-left', () => {
   });
 
   it('says that the client did not, if this process closed the connection', async () => {
-    const [timeout] = (await leave(get('/timeout'))).of('client-left');
+    const [timeout] = (await leave(get('/timeout'), 'process')).of('client-left');
     expect(timeout?.label).to.equal('connection closed');
     expect(timeout?.sentence).to.match(
       /^This process closed the connection after \S+ m?s, with 1 B of the body sent$/,
     );
-    const [destroyed] = (await leave(get('/destroyed'))).of('client-left');
+    const [destroyed] = (await leave(get('/destroyed'), 'process')).of('client-left');
     expect(destroyed?.sentence).to.match(
       /^This process closed the connection after \S+ m?s, before the headers/,
     );

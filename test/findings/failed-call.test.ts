@@ -145,7 +145,7 @@ describe('finding failed-call', () => {
   });
 
   it('says what broke off a response that the call was piped into', async () => {
-    const { findings } = await leave('GET /piped HTTP/1.1\r\nHost: a\r\n\r\n');
+    const { findings } = await leave('GET /piped HTTP/1.1\r\nHost: a\r\n\r\n', 'process');
     expect(findings.map(({ rule }) => rule)).to.deep.equal(['failed-call']);
     expect(findings[0]).to.include({ label: 'call failed', broke: 'response' });
     expect(findings[0]?.sentence).to.match(/^GET 127\.0\.0\.1:\d+\/half failed \(\S.*\)$/);
@@ -153,14 +153,14 @@ describe('finding failed-call', () => {
 
   it('is the one finding of an error that a client made of the response', async () => {
     for (const by of ['superagent', 'axios', 'got']) {
-      const { steady } = await ask(`/made/${by}`);
+      const { findings } = await ask(`/made/${by}`);
       expect(
-        steady.map(({ rule, severity }) => `${rule} ${severity}`),
+        findings.map(({ rule, severity }) => `${rule} ${severity}`),
         by,
       ).to.deep.equal(['failed-call bad']);
     }
-    const { steady } = await ask('/made/other');
-    expect(steady.map(({ rule }) => rule)).to.have.members(['error-thrown', 'failed-call']);
+    const { findings } = await ask('/made/other');
+    expect(findings.map(({ rule }) => rule)).to.have.members(['error-thrown', 'failed-call']);
   });
 
   it('is a note if the log has it, or if it came after the response, and none if both', async () => {

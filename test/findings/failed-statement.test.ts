@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Finding } from '../../app/index.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { steadyIn } from '../support/steady-findings.ts';
 
 describe('finding failed-statement', () => {
   const ask = withFindingsDatabase(
@@ -170,7 +171,7 @@ describe('finding failed-statement', () => {
     const tokenOf = (wanted: number) => both.find(({ status }) => status === wanted)?.profile.token ?? '';
     // Read again, once both are stored.
     const text = await ask.page(urls.profileJson(tokenOf(500)));
-    const { findings } = (JSON.parse(text) as { profile: { findings: Finding[] } }).profile;
+    const findings = steadyIn((JSON.parse(text) as { profile: { findings: Finding[] } }).profile);
     expect(findings.map(({ rule }) => rule)).to.deep.equal(['failed-statement']);
     expect(findings[0]).to.include({ label: 'deadlock', severity: 'bad' });
     expect(findings[0]?.sentence).to.match(

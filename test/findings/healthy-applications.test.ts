@@ -8,7 +8,7 @@ import pg from 'pg';
 import { DataTypes, Sequelize } from 'sequelize';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import { express4 } from '../support/express-versions.ts';
-import { OF_TIME } from '../support/findings-app.ts';
+import { steadyIn } from '../support/steady-findings.ts';
 import { finalProfile } from '../support/final-profile.ts';
 import { close, listen } from '../support/listen.ts';
 import { withMariadb } from '../support/mariadb.ts';
@@ -182,9 +182,8 @@ describe('applications without a fault', () => {
     const found: string[] = [];
     for (const [path, init] of [...VISITS, ...VISITS]) {
       const response = await fetch(origin + path, { redirect: 'manual', ...init });
-      const { findings } = await finalProfile(profiler, response);
-      for (const { rule = '', label, sentence } of findings)
-        if (!OF_TIME.has(rule)) found.push(`${init?.method ?? 'GET'} ${path}: ${label}: ${sentence}`);
+      for (const { label, sentence } of steadyIn(await finalProfile(profiler, response)))
+        found.push(`${init?.method ?? 'GET'} ${path}: ${label}: ${sentence}`);
     }
     return [...new Set(found)];
   }

@@ -109,10 +109,11 @@ describe('finding pool-wait', () => {
 
   it('says that ended requests did not release them, in one finding, with the line that took them', async () => {
     const leaking = await ask('/leak');
-    const { findings, status, profile } = await ask('/refused');
+    const { findings, of, status, profile } = await ask('/refused');
     expect(status).to.equal(500);
-    const [finding] = findings;
-    expect(findings.map(({ label }) => label)).to.deep.equal(['connection leak']);
+    const found = [...of('pool-wait'), ...findings];
+    const [finding] = found;
+    expect(found.map(({ label }) => label)).to.deep.equal(['connection leak']);
     expect(finding?.sentence).to.match(
       new RegExp(
         `^Waited \\d+\\.\\d ms for a pool connection and got none \\(timeout .+\\); 1 connection was taken by GET /leak \\(${leaking.profile.token}\\) and not released after the response$`,

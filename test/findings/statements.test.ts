@@ -180,7 +180,7 @@ describe('findings from the text of statements', () => {
       ['/upserted/99999', 'PUT'],
       ['/products/99999', 'DELETE'],
     ] as const)
-      expect((await ask(path, json(method, { version: 2 }))).steady, path).to.deep.equal([]);
+      expect((await ask(path, json(method, { version: 2 }))).findings, path).to.deep.equal([]);
   });
 
   it('an update that the version of the row kept from it, although something else was written', async () => {
@@ -302,7 +302,7 @@ describe('findings from the text of statements', () => {
     expect(of('found-nothing')[0]?.sentence).to.equal(
       'select … from products found no row for id, but this request answered 200 without a value',
     );
-    expect((await ask('/products/1')).steady).to.deep.equal([]);
+    expect((await ask('/products/1')).findings).to.deep.equal([]);
   });
 
   it('a list that is not filtered by whose it is', async () => {
@@ -310,7 +310,7 @@ describe('findings from the text of statements', () => {
     expect(of('more-than-wanted')[0]?.sentence).to.equal(
       'select … from orders has no WHERE and returned 30 rows; no statement has the parameter customer',
     );
-    expect((await ask('/mine/1/orders')).steady).to.deep.equal([]);
+    expect((await ask('/mine/1/orders')).findings).to.deep.equal([]);
   });
 
   it('joined lists that multiply each other', async () => {
@@ -327,7 +327,7 @@ describe('findings from the text of statements', () => {
     );
     const page = await ask.page(`/_profiler/${profile.token}.md`);
     expect(page).to.contain('where id > $1 order by');
-    expect((await ask('/page/0')).steady).to.deep.equal([]);
+    expect((await ask('/page/0')).findings).to.deep.equal([]);
   });
 
   it('a number computed from a row that was not locked', async () => {
@@ -336,6 +336,6 @@ describe('findings from the text of statements', () => {
       'update products sets stock to a number computed from select … from products, which did not lock the row: of two requests at once, one is lost',
     );
     for (const path of ['/buy-locked/7', '/buy-in-place/7', '/stock/7'])
-      expect((await ask(path, json('POST', { stock: 4 }))).steady, path).to.deep.equal([]);
+      expect((await ask(path, json('POST', { stock: 4 }))).findings, path).to.deep.equal([]);
   });
 });

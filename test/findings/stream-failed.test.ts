@@ -85,20 +85,20 @@ describe('finding stream-failed', () => {
   });
 
   it('names the error with which the response was destroyed', async () => {
-    const { findings, of } = await leave('GET /broken-off HTTP/1.1\r\nHost: a\r\n\r\n');
+    const { findings, of } = await leave('GET /broken-off HTTP/1.1\r\nHost: a\r\n\r\n', 'process');
     expect(of('stream-failed')[0]).to.include({ broke: 'response', severity: 'bad' });
     expect(of('stream-failed')[0]?.sentence).to.match(
       /^The response broke off after \d+ B: it was destroyed with TypeError: Cannot read properties of null/,
     );
     expect(of('stream-failed')[0]?.place).to.match(/^test\/findings\/stream-failed\.test\.ts:\d+$/);
     expect(findings).to.have.length(1);
-    const refused = await leave('GET /destroyed-request HTTP/1.1\r\nHost: a\r\n\r\n');
+    const refused = await leave('GET /destroyed-request HTTP/1.1\r\nHost: a\r\n\r\n', 'process');
     expect(refused.of('stream-failed')[0]?.sentence).to.contain('destroyed with Error: not for you');
-    const destroyed = await leave('GET /destroyed HTTP/1.1\r\nHost: a\r\n\r\n');
+    const destroyed = await leave('GET /destroyed HTTP/1.1\r\nHost: a\r\n\r\n', 'process');
     expect(destroyed.of('stream-failed')[0]?.sentence).to.equal(
       'The response broke off before its headers were sent: it was destroyed with Error: no longer wanted',
     );
-    const late = await leave('GET /broken-later HTTP/1.1\r\nHost: a\r\n\r\n');
+    const late = await leave('GET /broken-later HTTP/1.1\r\nHost: a\r\n\r\n', 'process');
     expect(late.findings.map(({ label }) => label)).to.deep.equal(['late error']);
   });
 });

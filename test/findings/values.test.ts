@@ -193,7 +193,7 @@ describe('findings from values on their way', () => {
     headers: { 'content-type': 'application/json' },
   });
   const said = async (path: string, init?: RequestInit) =>
-    (await ask(path, init)).steady.map(({ sentence }) => sentence);
+    (await ask(path, init)).findings.map(({ sentence }) => sentence);
 
   it('say how a value was changed before it was bound', async () => {
     expect(await said('/parsed', post({ quantity: '1,200' }))).to.deep.equal([
@@ -293,11 +293,11 @@ describe('findings from values on their way', () => {
     try {
       process.env.TZ = 'Europe/Berlin';
       const body = { arrival: '2026-08-03', departure: '2026-08-07' };
-      const { steady } = await ask('/bookings', post(body));
-      expect(steady.map(({ sentence }) => sentence)).to.deep.equal([
+      const { findings } = await ask('/bookings', post(body));
+      expect(findings.map(({ sentence }) => sentence)).to.deep.equal([
         'arrival and departure were sent as the day before the one that select returned: a local midnight was written in UTC',
       ]);
-      expect(steady[0]?.place).to.match(/values\.test\.ts:\d+$/);
+      expect(findings[0]?.place).to.match(/values\.test\.ts:\d+$/);
     } finally {
       if (zone === undefined) delete process.env.TZ;
       else process.env.TZ = zone;
@@ -337,14 +337,14 @@ describe('findings from values on their way', () => {
 
   it('say that the response was kept for other parameters', async () => {
     const first = await ask('/kept/1');
-    expect(first.steady).to.deep.equal([]);
+    expect(first.findings).to.deep.equal([]);
     const { of } = await ask('/kept/2');
     expect(of('answer-of-another')[0]?.sentence).to.equal(
       `The response is that of an earlier request (${first.profile.token}) for another month, and this request asked no database or cache for it: a cache does not seem to tell the two apart`,
     );
-    expect((await ask('/kept/1')).steady).to.deep.equal([]);
+    expect((await ask('/kept/1')).findings).to.deep.equal([]);
     await ask('/own/1');
-    expect((await ask('/own/2')).steady).to.deep.equal([]);
+    expect((await ask('/own/2')).findings).to.deep.equal([]);
     await ask('/read/1');
     expect((await ask('/read/2')).of('answer-of-another'), 'read again').to.deep.equal([]);
   });

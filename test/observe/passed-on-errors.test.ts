@@ -7,6 +7,7 @@ import { finalProfile } from '../support/final-profile.ts';
 import { close, listen } from '../support/listen.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { EXPRESS_VERSIONS } from '../support/express-versions.ts';
+import { steadyIn } from '../support/steady-findings.ts';
 
 interface Thrown {
   origin: string;
@@ -63,8 +64,7 @@ async function see(
     errors: data?.errors ?? [],
     error: profile.error,
     tone: summary?.tone ?? null,
-    // A busy machine blocks the event loop, too.
-    findings: profile.findings.filter(({ panel }) => panel !== 'runtime').map(({ label }) => label),
+    findings: steadyIn(profile).map(({ label }) => label),
     happened: routing.data.trace.map(({ happened }) => happened),
   };
 }

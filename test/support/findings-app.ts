@@ -12,22 +12,16 @@ import { urls } from '../../app/urls.ts';
 import { finalProfile } from './final-profile.ts';
 import { KEEP_ALIVE_MS } from './listen.ts';
 import { postgresDatabase, openKnex } from './postgres.ts';
+import { steadyIn } from './steady-findings.ts';
 import { until } from './waiting.ts';
-
-/** Rules whose findings depend on how long something took, which on a busy machine may be anything. */
-export const OF_TIME: ReadonlySet<string> = new Set([
-  'slow-statement', 'slow-call', 'slow-view', 'event-loop-blocked', 'sequential-awaits', 'unrecorded-wait',
-  'garbage-collection', 'pool-wait', 'lock-wait', 'connection-per-request', 'read-late',
-]); // prettier-ignore
 
 export interface Asked {
   status: number;
   body: string;
   profile: Profile;
-  findings: readonly Finding[];
   /** Those that are the same on a busy machine. */
-  steady: readonly Finding[];
-  /** Those of one rule. */
+  findings: readonly Finding[];
+  /** Those of one rule, of time as well. */
   of: (rule: string) => readonly Finding[];
 }
 
@@ -94,8 +88,7 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
         status: answer.status,
         body,
         profile,
-        findings: profile.findings,
-        steady: profile.findings.filter(({ rule }) => !OF_TIME.has(rule ?? '')),
+        findings: steadyIn(profile),
         of: (rule) => profile.findings.filter((finding) => finding.rule === rule),
       };
     },

@@ -1,17 +1,24 @@
 /** A client that breaks its connection off before the answer is over, and what is found in the profile of its request. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Finding, Profiler } from '../../app/index.ts';
-import { type BuildApp, type FindingsApp, startFindingsApp } from './findings-app.ts';
+import type { Profiler } from '../../app/index.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { type Asked, type BuildApp, type FindingsApp, startFindingsApp } from './findings-app.ts';
+import { steadyIn } from './steady-findings.ts';
 import { until } from './waiting.ts';
 
-export interface Left {
-  findings: readonly Finding[];
-  of: (rule: string) => readonly Finding[];
-}
+export type Left = Pick<Asked, 'findings' | 'of'>;
 
-/** Registers hooks for the current `describe`. `request` is sent as it is; the socket is destroyed `afterMs` after it has come. */
-export function withLeavingClient(build: BuildApp): (request: string, afterMs?: number) => Promise<Left> {
+/** Milliseconds until the client leaves, once its request has come. */
+const STAYS_MS = 60;
+
+/**
+ * Registers hooks for the current `describe`. `request` is sent as it is. `by`: who closes the connection; the client waits for a process
+ * that does, however long that takes.
+ */
+export function withLeavingClient(
+  build: BuildApp,
+): (request: string, by?: 'client' | 'process') => Promise<Left> {
   let running: FindingsApp | undefined;
   let made: Profiler | undefined;
   let token: string | undefined;
@@ -28,21 +35,27 @@ export function withLeavingClient(build: BuildApp): (request: string, afterMs?: 
   after(async () => {
     await running?.close();
   });
-  return async (request, afterMs = 60) => {
+  return async (request, by = 'client') => {
     token = undefined;
     const socket = connect(Number(new URL(running?.origin ?? '').port), '127.0.0.1');
     socket.on('error', () => undefined).resume();
+    const isClosed = new Promise((done) => socket.once('close', done));
     socket.write(request);
     await until(() => token !== undefined, 'the request has come');
-    await sleep(afterMs);
-    socket.destroy();
-    let findings: readonly Finding[] | undefined;
+    if (by === 'client') {
+      await sleep(STAYS_MS);
+      socket.destroy();
+    }
+    await isClosed;
+    let profile: Profile | undefined;
     await until(async () => {
-      const { profile } = (await made?.profiles.read(token ?? '')) ?? {};
-      if (profile?.state === 'final') ({ findings } = profile);
-      return findings !== undefined;
+      ({ profile } = (await made?.profiles.read(token ?? '')) ?? {});
+      return profile?.state === 'final';
     }, 'the profile of the request that was left is final');
-    const found = findings ?? [];
-    return { findings: found, of: (rule) => found.filter((finding) => finding.rule === rule) };
+    const { findings } = profile!;
+    return {
+      findings: steadyIn({ findings }),
+      of: (rule) => findings.filter((finding) => finding.rule === rule),
+    };
   };
 }
