@@ -110,7 +110,7 @@ describe('the trace of layers', () => {
     const context = await traceOf((app) => {
       app.use(first);
       app.use(function login(req, res, next) {
-        Object.assign(req, { user: { id: 1 }, logOut: () => null, _since: 1, session: {} });
+        Object.assign(req, { user: { id: 1 }, logOut: () => null, _since: 1, session: {}, length: 12 });
         Object.defineProperty(req, 'account', {
           enumerable: true,
           configurable: true,

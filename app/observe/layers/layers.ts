@@ -93,9 +93,9 @@ interface RequestTrace {
 
 const MOST_NAMES = 100;
 const MOST_PUT = 5;
-/** Names that Express, parsers and sessions put on each request. */
+/** Names that Express, parsers and sessions put on each request; `length` is that of a body, for the reader of its stream. */
 const OF_EACH = new Set([
-  'res', 'next', 'url', 'baseUrl', 'originalUrl', 'params', 'route', 'query', 'body', 'cookies', 'signedCookies', 'secret',
+  'res', 'next', 'url', 'baseUrl', 'originalUrl', 'params', 'route', 'query', 'body', 'length', 'cookies', 'signedCookies', 'secret',
   'session', 'sessionID', 'sessionStore',
 ]); // prettier-ignore
 const MOST_REMOVED = 20;
