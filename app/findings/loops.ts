@@ -1,5 +1,5 @@
 /** Statements in a loop: reads that one could do, writes that one could do, and loops that nobody awaits. */
-import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
+import { isWalk, oneQueryFor } from '../panels/shared/one-query.ts';
 import { loopPlace, timesOf } from '../panels/shared/query-groups.ts';
 import { eachText, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
@@ -11,6 +11,21 @@ import { count, shareOf } from './shared/wording.ts';
 
 type Group = Database['groups'][number];
 
+/** A cut value may be equal to another by its beginning only. */
+function isCut({ bindings }: Query): boolean {
+  return bindings.some(({ type }) => type === 'cut');
+}
+
+/** `, with 41 different values`: reads that asked for the same again could have been spared. */
+function fewerValues(database: Database, group: Group): string {
+  const reads = pick(database.queries, group.members);
+  if (group.kind !== 'n+1' || timesOf(group) > reads.length || reads.some(isCut)) return '';
+  const different = new Set(
+    reads.map((read) => JSON.stringify([sqlOf(database, read), read.bindings.map(({ value }) => value)])),
+  ).size;
+  return different === reads.length ? '' : `, with ${count(different, 'different value')}`;
+}
+
 function loopsOf(database: Database, kind: Group['kind'], wholeMs: number | null) {
   return database.groups.flatMap((group, at) => {
     const { durationMs: costMs } = group;
@@ -20,20 +35,17 @@ function loopsOf(database: Database, kind: Group['kind'], wholeMs: number | null
     const each = eachText(pick(database.queries, group.members));
     // Their sum is no time of the request.
     const parallel = each.startsWith('in parallel') ? `, ${each}` : '';
-    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}`;
+    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${fewerValues(database, group)}${parallel}: ${shareOf(costMs, wholeMs)}`;
     return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
   });
 }
 
 /** null if the reads differ in more than one value, or one statement can't return what they read. */
 function loopCode({ queries, statements }: Database, group: Group): FixCode | null {
-  const members = pick(queries, group.members);
-  const [first] = members;
-  const [column, ...others] = differingNames(members);
-  if (first === undefined || column === undefined || others.length > 0) return null;
   const sql = statements[group.statement]?.sql ?? '';
-  const text = inOneQuery(sql.trim(), column, first);
-  if (text === null) return null;
+  const instead = oneQueryFor(queries, group, sql);
+  if (instead === null) return null;
+  const { column, text } = instead;
   const unique = /\blimit\b/i.test(sql) ? `, and that ${column} is unique: each read asked for one row` : '';
   return {
     language: 'sql',
@@ -87,6 +99,9 @@ function writesBetween(database: Database, { members }: Group): boolean {
   return written.length * 2 >= gaps.length;
 }
 
+const WALK_FIX =
+  'Many values come from the row before: read the whole way with one statement (`with recursive`), or read the table once and follow the rows in memory. Keep in a `Map` what the loop reads again.';
+
 const nPlusOne: Rule<Needs<'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
@@ -98,7 +113,8 @@ const nPlusOne: Rule<Needs<'database'>> = {
       if (isBounded(database, group) || isFree(database, group) || writesBetween(database, group)) return [];
       const { durationMs } = group;
       const isDear = wholeMs !== null && durationMs > Math.max(HEAVY_MS, wholeMs * HEAVY_SHARE);
-      return [{ ...loop, severity: timesOf(group) >= MANY || isDear ? 'bad' : 'warn' }];
+      const fix = isWalk(database.queries, group.members) ? { fix: WALK_FIX } : {};
+      return [{ ...loop, ...fix, severity: timesOf(group) >= MANY || isDear ? 'bad' : 'warn' }];
     });
   },
   code({ anchor = '' }, { panels }) {

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import type { Json } from '../../app/profiler/json.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
-import { draftsOf } from '../support/find-by-rule.ts';
+import { draftsOf, ruleOf } from '../support/find-by-rule.ts';
 
 describe('finding n-plus-one', () => {
   const ask = withFindingsDatabase(
@@ -226,5 +227,63 @@ describe('finding n-plus-one', () => {
     expect(ofRecorded(reads, [0, 1, 2], 0.3)).to.deep.equal([]);
     expect(ofRecorded(reads, [0, 1, 2], 1.2)).to.deep.equal(['warn']);
     expect(ofRecorded([read(), read(), read()], [0, 1, 2], 0.3), 'a round trip each').to.deep.equal(['warn']);
+  });
+
+  /** Its sentence, fix and code, of the reads of `table`. */
+  const ofReads = (asked: readonly AskedQuery[], table: string) => {
+    const { queries, statements } = keptQueries(...asked);
+    const members = queries.flatMap(({ statement }, at) =>
+      asked[statement]?.sql.includes(table) ? [at] : [],
+    );
+    const groups = [{ kind: 'n+1', statement: members[0], caller: 'src/a.ts:5', members, durationMs: 9 }];
+    const database = { statements, queries, groups };
+    const [found] = draftsOf('n-plus-one', { database }, { durationMs: 60 });
+    const profile = { panels: { database: { data: database } } } as never;
+    return { ...found, code: ruleOf('n-plus-one').code?.(found as never, profile, {}) };
+  };
+  const grant = (folder: number, found: Json[] = []): AskedQuery => ({
+    sql: 'select level from grants where folder_id = $1 and person = $2',
+    bindings: { folder_id: folder, person: 'nadia' },
+    rows: found.length,
+    found,
+  });
+  const folder = (id: number, parent: number): AskedQuery => ({
+    sql: 'select id, parent_id from folders where id = $1',
+    bindings: { id },
+    found: [{ id, parent_id: parent }],
+  });
+  const granted = [{ level: 'read' }];
+
+  it('says how many different values there were, if some were asked for again', () => {
+    const again = [grant(2, granted), grant(3, granted), grant(2, granted), grant(3, granted)];
+    expect(ofReads(again, 'grants').sentence).to.match(/^4 × .* in a loop, with 2 different values: /);
+    expect(ofReads([grant(2), grant(3), grant(4)], 'grants').sentence).not.to.contain('different');
+  });
+
+  it('offers no list of values for a walk from row to row', () => {
+    const walk = [grant(7), folder(7, 4), grant(4, granted), grant(8), folder(8, 4), grant(4, granted)];
+    const found = ofReads(walk, 'grants');
+    expect(found.sentence).to.contain('with 3 different values');
+    expect(found.fix).to.contain('with recursive');
+    expect(found.code).to.equal(null);
+    const up = [folder(7, 4), folder(4, 2), folder(9, 4), folder(4, 2)];
+    expect(ofReads(up, 'folders').code).to.equal(null);
+  });
+
+  it('offers one for rows that another list of reads led to', () => {
+    const customer = (id: number, address: number): AskedQuery => ({
+      sql: 'select id, address_id from customers where id = $1',
+      bindings: { id },
+      found: [{ id, address_id: address }],
+    });
+    const address = (id: number): AskedQuery => ({
+      sql: 'select id, street from addresses where id = $1',
+      bindings: { id },
+      found: [{ id, street: 'Hauptstraße' }],
+    });
+    const pairs = [customer(1, 11), address(11), customer(2, 12), address(12), customer(3, 13), address(13)];
+    const found = ofReads(pairs, 'from addresses');
+    expect(found.fix).to.equal(undefined);
+    expect(found.code?.text).to.contain('where id = any($1)');
   });
 });

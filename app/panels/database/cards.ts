@@ -1,11 +1,11 @@
 /** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type DatabaseData, type DatabaseGroup, type DatabaseQuery, GROUP_LABELS } from './data.ts';
+import { type DatabaseData, type DatabaseGroup, GROUP_LABELS } from './data.ts';
 import { loopPlace, timesOf } from '../shared/query-groups.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
-import { differingNames, inOneQuery } from '../shared/one-query.ts';
+import { differingNames, oneQueryFor } from '../shared/one-query.ts';
 import { pick } from '../shared/rows.ts';
 import { shownPlans } from './plans.ts';
 import { oneLine } from './statement-line.ts';
@@ -18,15 +18,11 @@ interface ListedGroup {
 const BARS_SHOWN = 60;
 const CARDS_SHOWN = 3;
 
-function readInstead(
-  sql: string,
-  column: string,
-  { count, ran }: { count: number; ran: DatabaseQuery },
-): { tokens: SqlToken[] }[] | null {
-  const changed = inOneQuery(sql, column, ran);
+function readInstead(data: DatabaseData, group: DatabaseGroup, sql: string): { tokens: SqlToken[] }[] | null {
+  const changed = group.kind === 'n+1' ? oneQueryFor(data.queries, group, sql) : null;
   if (changed === null) return null;
-  const lines = sqlLines(plainNames(sqlTokens(changed))).map((tokens) => ({ tokens }));
-  lines.at(-1)?.tokens.push(['c', `  -- ${numberHelpers.count(count)} values`]);
+  const lines = sqlLines(plainNames(sqlTokens(changed.text))).map((tokens) => ({ tokens }));
+  lines.at(-1)?.tokens.push(['c', `  -- ${numberHelpers.count(timesOf(group))} values`]);
   return lines;
 }
 
@@ -42,8 +38,6 @@ function cardOf(data: DatabaseData, { group, at }: ListedGroup) {
   const perBar = Math.ceil(durations.length / BARS_SHOWN);
   const differs = differingNames(pick(data.queries, group.members));
   const { sql = '', system } = data.statements[group.statement] ?? {};
-  const [only] = differs;
-  const ran = data.queries[group.members[0] ?? -1];
   return {
     id: `g${at + 1}`,
     label: GROUP_LABELS[group.kind],
@@ -62,10 +56,7 @@ function cardOf(data: DatabaseData, { group, at }: ListedGroup) {
     slowestMs: sorted.at(-1) ?? 0,
     medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
     /** One query instead of all; null if the statement does not suggest one. */
-    instead:
-      group.kind === 'n+1' && differs.length === 1 && only !== undefined && ran !== undefined
-        ? readInstead(sql, only, { count: timesOf(group), ran })
-        : null,
+    instead: readInstead(data, group, sql),
   };
 }
 

@@ -1,5 +1,8 @@
 /** One statement instead of a loop of reads that differ in a single value: it returns what the loop read, with the column that tells the rows apart. */
 import { escapeRegExp } from '../../profiler/escape-regexp.ts';
+import type { DatabaseQuery } from '../database/data.ts';
+import { foundRows } from './found-rows.ts';
+import { endOf, pick } from './rows.ts';
 
 interface Bound {
   bindings: readonly { name: string; value: unknown }[];
@@ -39,6 +42,8 @@ function withoutLimit(rest: string, ran: Bound): string | null {
   return isOne && !ORDER.test(rest) ? rest.slice(0, -text.length) : null;
 }
 
+const ALIAS = /\s+as\s+["`]?\w+["`]?$/i;
+
 function bareName(name: string): string {
   return name.replace(/["`]/g, '').toLowerCase();
 }
@@ -46,7 +51,7 @@ function bareName(name: string): string {
 function hasColumn(columns: string, column: string): boolean {
   const [name = '', ...prefix] = column.split('.').reverse();
   return columns.split(',').some((part) => {
-    const [own = '', ...ownPrefix] = part.trim().split('.').reverse();
+    const [own = '', ...ownPrefix] = part.trim().replace(ALIAS, '').split('.').reverse();
     const isSame = bareName(own) === bareName(name) || own === '*';
     return (
       isSame &&
@@ -91,4 +96,53 @@ export function inOneQuery(sql: string, column: string, ran: Bound): string | nu
     rest.replace(text, () => list),
     qualified,
   );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Columns by which a row led from one read of a loop to the next, or to a read in between that was given the value of the first. */
+function columnsToNext(queries: readonly DatabaseQuery[], from: number, to: number): Set<string> {
+  const [read, next] = [queries[from], queries[to]];
+  if (read === undefined || next === undefined) return new Set();
+  const own = new Set(read.bindings.map(({ value }) => textOf(value)));
+  const given = next.bindings.map(({ value }) => textOf(value)).filter((value) => !own.has(value));
+  const [value] = given;
+  if (value === undefined || given.length > 1) return new Set();
+  const differing = read.bindings.filter((one, at) => textOf(next.bindings[at]?.value) !== textOf(one.value));
+  const led = new Set(differing.map((one) => textOf(one.value)));
+  const between = queries
+    .slice(from, to)
+    .filter((query) => endOf(query) <= next.startMs)
+    .filter((query) => query === read || query.bindings.some((one) => led.has(textOf(one.value))));
+  const entries = between.flatMap((query) => foundRows(query).flatMap((row) => Object.entries(row)));
+  return new Set(entries.flatMap(([name, found]) => (textOf(found) === value ? [name] : [])));
+}
+
+/** From this share of the steps on. Others begin at another row. */
+const WALKED = 0.25;
+
+/** A loop that goes from row to row, as up a tree: most values are not known before it. */
+export function isWalk(queries: readonly DatabaseQuery[], members: readonly number[]): boolean {
+  const times = new Map<string, number>();
+  members.slice(1).forEach((to, at) => {
+    for (const name of columnsToNext(queries, members[at] ?? to, to))
+      times.set(name, (times.get(name) ?? 0) + 1);
+  });
+  return Math.max(0, ...times.values()) >= Math.max(1, (members.length - 1) * WALKED);
+}
+
+/** Instead of a loop of reads that differ in one value; null if one statement can’t return what they read. */
+export function oneQueryFor(
+  queries: readonly DatabaseQuery[],
+  { members }: { members: readonly number[] },
+  sql: string,
+): { column: string; text: string } | null {
+  const runs = pick(queries, members);
+  const [first] = runs;
+  const [column, ...others] = differingNames(runs);
+  if (first === undefined || column === undefined || others.length > 0) return null;
+  const text = isWalk(queries, members) ? null : inOneQuery(sql.trim(), column, first);
+  return text === null ? null : { column, text };
 }

@@ -19,6 +19,10 @@ describe('one query instead of a loop', () => {
         'select t.id, l.sku from lines as l join t on t.id = l.t_id where t.id = any($1) and l.sku > 3 order by l.sku',
       ],
       [
+        'select "t"."id" AS "t_id", "t"."name" AS "t_name" from "t" where "t"."id" = $1',
+        'select "t"."id" AS "t_id", "t"."name" AS "t_name" from "t" where "t"."id" = any($1)',
+      ],
+      [
         'select l.*, t.id from l join t where t.id = $1',
         'select l.*, t.id from l join t where t.id = any($1)',
       ],
