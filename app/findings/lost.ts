@@ -131,8 +131,21 @@ function entityOf(sent: Json, fields: readonly Field[]): Record<string, Json> | 
 
 const NOT_KEPT = /passw|secret|token|csrf|confirm|hash|pin$/i;
 
+/** A key (`F-600`, `basic`) and a name (`Tele 600 mm`) of one thing are two values, and neither is lost. */
+function kindOfValue(value: Value): string {
+  if (typeof value === 'boolean') return 'boolean';
+  if (Number.isFinite(Number(value))) return 'number';
+  return /^(?:\S*[\d_:/-]\S*|[a-z]+|[A-Z]+)$/.test(String(value)) ? 'key' : 'name';
+}
+
 /** A field whose new value is in no statement, and of which the response has another value. */
-function ignoredField({ request, database, cache }: Needs<'request', 'database' | 'cache'>): Field | null {
+function ignoredField({
+  request,
+  database,
+  cache,
+  routing,
+  spans,
+}: Needs<'request', 'database' | 'cache'> & Beside): Field | null {
   const { response } = request;
   if (!/\bjson\b/i.test(response?.contentType ?? '') || response?.truncated === true) return null;
   const fields = fieldsOf(request, removedIn(request));
@@ -140,6 +153,9 @@ function ignoredField({ request, database, cache }: Needs<'request', 'database' 
   if (entity === null) return null;
   const columns = new Set(
     (database?.queries ?? []).flatMap(({ bindings }) => bindings.map(({ name }) => sameName(name))),
+  );
+  const hasWritten = (database?.queries ?? []).some(
+    (query) => database !== undefined && kindOf(database, query) === 'write',
   );
   return (
     fields.find(({ name, value }) => {
@@ -154,6 +170,8 @@ function ignoredField({ request, database, cache }: Needs<'request', 'database' 
       if ([value, after].some((one) => typeof one === 'string' && isMasked(one))) return false;
       if (changeOf(value, after, true) !== 'value' || mishap(value, after) !== null) return false;
       if (isCounted({ cache, database }, { name, value }, after)) return false;
+      const isKnown = hasWritten || removerOf({ routing, spans }, name) !== null;
+      if (!isKnown && kindOfValue(value) !== kindOfValue(after)) return false;
       return database === undefined || typeof value === 'boolean' || !isBound(database, value);
     }) ?? null
   );
@@ -201,7 +219,7 @@ const fieldLost: Rule<Needs<'request', 'database' | 'routing' | 'cache' | 'spans
           : { ...draft, place: remover.place ?? draft.place ?? null, fix: REMOVED_FIX },
       ];
     }
-    const ignored = ignoredField({ request, database, cache });
+    const ignored = ignoredField({ request, database, cache, routing, spans });
     const remover = ignored === null ? null : removerOf({ routing, spans }, ignored.name);
     // Else a write that was never run explains it.
     if (ignored === null || (remover === null && database?.unrun !== undefined)) return [];

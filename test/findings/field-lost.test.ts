@@ -36,6 +36,32 @@ describe('finding field-lost, of a number that the response has changed', () => 
   });
 });
 
+describe('finding field-lost, without a write', () => {
+  const of = (value: Json, after: Json, beside: object = {}) => {
+    const request = keptRequest({ body: { lens: value }, sent: { id: 'fc6a', lens: after } });
+    return draftsOf('field-lost', { request, ...beside }, { method: 'POST', status: 201 }).length;
+  };
+
+  it('is silent if the response has a value of another kind, such as a name for a key', () => {
+    expect(of('F-600', 'Tele 600 mm')).to.equal(0);
+    expect(of('basic', 'Basic plan')).to.equal(0);
+    expect(of('DE', 'Germany')).to.equal(0);
+    expect(of(3, 'three')).to.equal(0);
+    const read = { database: keptQueries({ sql: 'select name from lenses where sku = $1' }) };
+    expect(of('F-600', 'Tele 600 mm', read)).to.equal(0);
+  });
+
+  it('is there for a value of the same kind, and if a statement wrote', () => {
+    expect(of('F-600', 'T-85')).to.equal(1);
+    expect(of('Tele 600 mm', 'Tele 85 mm')).to.equal(1);
+    expect(of(3, 4)).to.equal(1);
+    const wrote = {
+      database: keptQueries({ sql: 'insert into holds (note) values ($1)', bindings: { note: 1 } }),
+    };
+    expect(of('F-600', 'Tele 600 mm', wrote)).to.equal(1);
+  });
+});
+
 describe('finding field-lost, of a field that a validator took out', () => {
   const raw = { kind: 'partner', company: 'Nord' };
   const of = ({
