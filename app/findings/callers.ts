@@ -21,7 +21,7 @@ import {
   type OtherRequest,
   type Rule,
 } from './shared/kept.ts';
-import { asksForKey, routeValues, textsIn } from './shared/conditions.ts';
+import { asksForKey, namedIds, routeValues, textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt, requestText, singular } from './shared/wording.ts';
 import { isSuccess } from './shared/http.ts';
@@ -200,19 +200,6 @@ const ownerNotAsked: Rule<Needs<'request' | 'database'>> = {
     return [];
   },
 };
-
-/** Parameters of a path, each with the segment before it: `notes` of `/cases/:caseId/notes/:noteId`. */
-function namedIds(route: string | null, { routeParams }: KeptRequest) {
-  const segments = (route ?? '').split('/');
-  return routeParams.flatMap(({ name, value }) => {
-    const at = segments.indexOf(`:${name}`);
-    const of = singular(segments[at - 1] ?? '');
-    const id = textOf(value);
-    return at < 1 || of === '' || id === null
-      ? []
-      : [{ id, of, column: PRIMARY.test(name) ? `${of}id` : name }];
-  });
-}
 
 const otherParent: Rule<Needs<'request' | 'database'>> = {
   name: 'other-parent',

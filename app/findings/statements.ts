@@ -1,12 +1,13 @@
 /** Faults in the text and the values of a statement: look-ups by nothing, writes that hit no row or all rows, too many rows. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json, parseJson } from '../profiler/json.ts';
 import { type Database, type Needs, type Query, type Rule } from './shared/kept.ts';
-import { keyedBy, routeValues, textsIn } from './shared/conditions.ts';
+import { keyedBy, namedIds, routeValues, textsIn } from './shared/conditions.ts';
 import {
   draftAt,
   hasValue,
@@ -23,7 +24,7 @@ import {
 } from './shared/queries.ts';
 import { isSuccess, receivedHeader } from './shared/http.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
-import { maskedType } from '../profiler/masking/redact.ts';
+import { isMasked, maskedType } from '../profiler/masking/redact.ts';
 
 const BY_ORDER = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'not like', 'not ilike']);
 
@@ -313,13 +314,33 @@ function isUnlimited(database: Database, query: Query): boolean {
   return kindOf(database, query) === 'read' && !LIMITS.test(sqlOf(database, query));
 }
 
+/** The rows belong to several things, and the path names one: `meter_id` of `/meters/:id`. The first rows are recorded. */
+function ofSeveral(
+  { read, query }: Read,
+  request: KeptRequest | undefined,
+  route: string | null,
+): (Pick<FindingDraft, 'fix'> & { text: string }) | null {
+  if (read.where !== null || read.limit !== null || read.isAggregated || request === undefined) return null;
+  const rows = foundRows(query);
+  for (const { id, of, column } of namedIds(route, request)) {
+    const name = Object.keys(rows[0] ?? {}).find((one) => sameName(one) === sameName(column));
+    const values = new Set(rows.flatMap((row) => textOf(row[name ?? '']) ?? []));
+    if (name === undefined || values.size < 2 || isMasked(id)) continue;
+    return {
+      text: `without a condition: the path asks for ${excerpt(of, 40)} ${excerpt(id, 40)}, and the first ${count(rows.length, 'row')} have ${count(values.size)} different ${excerpt(name, 40)}`,
+      fix: `Add the condition on ${excerpt(name, 40)} to the statement, with an index on its column. A limit would leave out rows that are wanted.`,
+    };
+  }
+  return null;
+}
+
 const largeResult: Rule<Needs<'database', 'request' | 'routing'>> = {
   name: 'large-result',
   needs: ['database'],
   labels: ['large result'],
   why: 'The driver reported that the statement returned 5,000 rows or more, or 1,000 without a limit.',
   fix: 'Read one page at a time (`limit` with a key), aggregate in the database, or stream the rows.',
-  find({ database, request, routing }, { durationMs: wholeMs }) {
+  find({ database, request, routing }, { durationMs: wholeMs, route }) {
     const { queries, totals } = database;
     const isBeyond = (query: Query, index: number): boolean => {
       const read = readOf(database, query);
@@ -336,11 +357,15 @@ const largeResult: Rule<Needs<'database', 'request' | 'routing'>> = {
         .sort((a, b) => b.rows - a.rows)
         .map(({ query, index, rows }) => {
           const ms = query.durationMs ?? 0;
-          const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
+          const read = readOf(database, query);
+          const several = read === null ? null : ofSeveral({ query, index, read }, request, route);
+          const without = several?.text ?? (isUnlimited(database, query) ? 'without a limit' : '');
+          const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${without === '' ? '' : `, ${without}`}`;
           const anchor = rowOf(index);
           const isSlow = wholeMs === null || ms >= wholeMs * LEAST_SHARE;
           const severity = isLarge(database, query) && isSlow ? 'warn' : 'info';
-          return { severity, sentence, anchor, costMs: ms, place: query.caller };
+          const fix = several === null ? {} : { fix: several.fix };
+          return { severity, sentence, anchor, costMs: ms, place: query.caller, ...fix };
         })
     );
   },

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 import { draftsOf } from '../support/find-by-rule.ts';
 
 describe('finding large-result', () => {
@@ -50,7 +51,7 @@ describe('finding large-result', () => {
         totals: { rows: 6000 },
       };
       const response = { text: '[[1], [2]]', contentType: 'application/json', truncated: false };
-      const request = { response };
+      const request = { routeParams: [], response };
       const routing = { route: null };
       return draftsOf('large-result', { database, request, routing }, { durationMs: 20 });
     };
@@ -62,6 +63,35 @@ describe('finding large-result', () => {
     const [finding] = (await ask('/unlimited')).of('large-result');
     expect(finding?.severity).to.equal('info');
     expect(finding?.sentence).to.match(/^select … from events returned 1,000 rows in .*, without a limit$/);
+  });
+
+  describe('of rows that belong to several things, where the path names one', () => {
+    const find = ({
+      sql = 'select id, kwh, meter_id from readings order by id',
+      meters = [60, 44, 60],
+    } = {}) => {
+      const found = meters.map((meter, id) => ({ id, kwh: 7, meter_id: meter }));
+      const database = { ...keptQueries({ sql, rows: 43_801, found }), totals: { rows: 43_801 } };
+      const request = keptRequest({ params: { id: '17' } });
+      const head = { durationMs: 20, route: '/meters/:id/sheet' };
+      return draftsOf('large-result', { database, request }, head)[0];
+    };
+
+    it('says that the condition is missing', () => {
+      expect(find()?.sentence).to.match(
+        /, without a condition: the path asks for meter 17, and the first 3 rows have 2 different meter_id$/,
+      );
+      expect(find()?.fix).to.contain('condition on meter_id');
+    });
+
+    it('does not if there is a condition or a limit, or the rows are of one thing', () => {
+      const others = [
+        find({ sql: 'select id, kwh, meter_id from readings where kwh > 1' }),
+        find({ meters: [17, 17, 17] }),
+        find({ sql: 'select id, meter_id from readings limit 5000' }),
+      ];
+      for (const one of others) expect(one?.sentence).not.to.contain('without a condition');
+    });
   });
 
   it('ignores one page of rows, and a write that changed as many', async () => {

@@ -3,6 +3,7 @@ import { type Comparison, givenValue, type StatementValue } from '../../panels/s
 import type { Query } from './kept.ts';
 import { PRIMARY, type Read, textOf } from './queries.ts';
 import type { KeptRequest } from '../../panels/request/data.ts';
+import { singular } from './wording.ts';
 
 /** What a value of the statement's text was, as a text; null: no text or number, or not known. */
 export function givenText(value: StatementValue | undefined, { bindings }: Query): string | null {
@@ -34,4 +35,17 @@ export function keyedBy({ query, read }: Read, keys: ReadonlySet<string>): Compa
   return read.where?.find(
     (one) => one.operator === '=' && textsIn(one, query).some((value) => keys.has(value)),
   );
+}
+
+/** Parameters of a path, each with the segment before it: `notes` of `/cases/:caseId/notes/:noteId`. */
+export function namedIds(route: string | null, { routeParams }: KeptRequest) {
+  const segments = (route ?? '').split('/');
+  return routeParams.flatMap(({ name, value }) => {
+    const at = segments.indexOf(`:${name}`);
+    const of = singular(segments[at - 1] ?? '');
+    const id = textOf(value);
+    return at < 1 || of === '' || id === null
+      ? []
+      : [{ id, of, column: PRIMARY.test(name) ? `${of}id` : name }];
+  });
 }
