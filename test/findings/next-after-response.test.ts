@@ -69,7 +69,7 @@ describe('finding next-after-response', () => {
       sentence: 'guard responded and called next(): 1 more function ran after the headers were sent',
     });
     // Where it calls `next()`.
-    expect(finding?.place).to.equal('test/findings/next-after-response.test.ts:16');
+    expect(finding?.place).to.equal('test/findings/next-after-response.test.ts:17');
   });
 
   it('leaves a library alone that responds and always calls next()', async () => {
