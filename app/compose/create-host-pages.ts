@@ -28,7 +28,7 @@ import { createLazyPages, type LazyPages } from './lazy-pages.ts';
 import type { Profiler, ServiceOptions } from './profiler-options.ts';
 
 const FORM_KEY_BYTES = 32;
-const LINES_AROUND = 15;
+const LINES_AROUND = 40;
 
 interface SourceViewOptions {
   root: string;
@@ -43,7 +43,9 @@ function createSourceViews({ root, files, maps, redactor }: SourceViewOptions): 
     const excerpt = excerptOf(place);
     if (excerpt === null) return null;
     const file = resolve(root, place.replace(/:\d+$/, ''));
-    return { ...redactor.tree({ excerpt }).value, changedAt: files.changedAt(file) };
+    // As one text: a list of keys may have several lines.
+    const { value } = redactor.tree({ excerpt: excerpt.lines.join('\n') });
+    return { excerpt: { ...excerpt, lines: value.excerpt.split('\n') }, changedAt: files.changedAt(file) };
   };
 }
 

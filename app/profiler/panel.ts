@@ -175,6 +175,12 @@ export interface BesideProfile {
   writers: ReadonlyMap<string, Writer>;
   /** The first failure of each of these, and of the one that added this job. */
   brokenBefore: readonly { head: ProfileHead; finding: Finding }[];
+  /** The functions that ran, by the lines of its steps, of its handler and of its middleware. */
+  codeOf: (ran: {
+    steps: readonly Row[];
+    handlers: readonly string[];
+    middleware: readonly string[];
+  }) => readonly Row[];
 }
 
 export interface PanelPage extends PresentFrom {

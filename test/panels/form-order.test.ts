@@ -23,8 +23,7 @@ describe('the order of a form with files', () => {
     expect(last).to.match(/-F 'receipt=@[^]*--form-string 'folder=travel'[^]*--form-string 'note=/);
     expect(last).to.contain('10 B, sent before folder, note');
     const first = await markdownOf(['folder', 'receipt']);
-    expect(first)
-      .to.match(/--form-string 'folder=travel'[^]*-F 'receipt=@/)
-      .and.not.contain('sent before');
+    expect(first).to.match(/--form-string 'folder=travel'[^]*-F 'receipt=@/);
+    expect(first.split('## Code')[0]).to.not.contain('sent before');
   });
 });

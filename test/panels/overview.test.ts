@@ -93,6 +93,7 @@ describe('the overview panel', () => {
       before: [],
       writers: new Map(),
       brokenBefore: [],
+      codeOf: () => [],
     });
     const usual = usualOf(profile, beside(Array.from({ length: 10 }, () => row({}))));
     const measures = usual?.measures.map(({ label, value, p50, p95, tone }) => [

@@ -270,6 +270,19 @@ describe('masking', () => {
     expect(redactor.tree(tree(lines)).value).to.deep.equal(
       tree(['  token: string;', `  password: '${FIRST}',`, 'secret=read()']),
     );
+    const keys = [
+      "tokenSecret: process.env.SECRET ?? 'planted-secret-1', port: env.PORT ?? '80',",
+      "const key = createHmac('sha256', 'planted-secret-1').update('text');",
+      "jwt.verify(token.slice(7), 'planted-secret-1')",
+      "new Sequelize('shop', `app`, 'planted-secret-1', { host: '10.0.0.1' })",
+      "const hash = digest('planted-secret-1', 'a1').toString('base64');",
+      "const apiKeys = new Map([['planted-secret-1', { id: 1 }]]);",
+      "export const keys: string[][] = [['North', 'planted-secret-1']];",
+      "const keys = ['id', 'name']; const rest = ['a-long-name-1'];",
+    ];
+    expect(redactor.tree(tree(keys)).value).to.deep.equal(
+      tree(keys.map((line) => line.replace('planted-secret-1', FIRST))),
+    );
     // A client can't have its fields taken for source.
     expect(textOf({ body: { frames: [{ excerpt: 'password: planted-secret-1' }] } })).to.not.contain(
       'planted',

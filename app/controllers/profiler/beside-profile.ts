@@ -14,6 +14,7 @@ import { presentNamed } from '../../render/present-panel.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import type { PageServices } from './page-services.ts';
 import { OVERVIEW, type ShownProfile } from './profile-model.ts';
+import { ranCode, WRAPPER } from './ran-code.ts';
 import { readStarted } from './started.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 import type { ProfileIndex } from '../../profiler/store/profile-index.ts';
@@ -50,9 +51,6 @@ function sourceOf(
   );
   return [{ label: place, block: { text: excerptText({ from, lines }, line), language: 'ts' } }];
 }
-
-/** A function that calls any handler, such as `wrap(fn)`, says nothing of this one. */
-export const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
 
 function isIn({ label, block: { text } }: ExplainedFinding['evidence'][number], place: string): boolean {
   const [file, line = ''] = place.split(/:(?=\d+$)/);
@@ -171,9 +169,11 @@ function writersOf(
 /** Findings about time are left out: they explain no value. */
 async function readBroken(
   profiles: PageServices['profiles'],
-  { parent }: Profile,
+  { parent, findings }: Profile,
   { writers, before }: Pick<BesideProfile, 'writers' | 'before'>,
 ): Promise<BesideProfile['brokenBefore']> {
+  // This one says it itself.
+  const own = new Set(findings.map(({ rule, place }) => `${rule} ${place}`));
   const wrote = new Set(Array.from(writers.values(), ({ head }) => head.token));
   const ignored = (before as readonly EarlierRequest<Partial<Kept>>[]).filter(({ kept }) =>
     kept.jobs?.items.some(({ ownId }) => wrote.has(ownId?.doneIn ?? '')),
@@ -187,7 +187,9 @@ async function readBroken(
   const broken = await Promise.all(
     named.map(async (head) => {
       const found = await profiles.read(head.token).catch(() => null);
-      const finding = found?.profile.findings.find(({ broke }) => broke !== undefined);
+      const finding = found?.profile.findings.find(
+        ({ broke, rule, place }) => broke !== undefined && !own.has(`${rule} ${place}`),
+      );
       return finding === undefined ? [] : [{ head, finding }];
     }),
   );
@@ -259,6 +261,7 @@ export async function readBeside(
     before,
     writers,
     brokenBefore: await readBroken(profiles, profile, { writers, before }),
+    codeOf: (ran) => ranCode(ran, { ...services, startedAt: profile.startedAt }),
   };
   const overview = panels.find(({ name }) => name === OVERVIEW);
   const made = overview?.prepare?.(profile.panels[OVERVIEW]?.data ?? null, { profile, amendments, beside });

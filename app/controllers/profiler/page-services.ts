@@ -42,7 +42,7 @@ export interface PageServices {
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;
   sourceAt: (place: string) => ShownSource | null;
-  definitionsAt: (place: string) => ExplainedFinding['uses'];
+  definitionsAt: (place: string, count?: number) => ExplainedFinding['uses'];
   locateFrontEnd: LocateFrontEnd;
   redactText: (text: string) => string;
   log: (error: unknown) => void;

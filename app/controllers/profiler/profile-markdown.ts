@@ -80,7 +80,7 @@ function bodyOf(panel: Panel, from: PresentFrom): string {
   return presented === null ? 'Nothing was recorded.' : rowsMarkdown(presented);
 }
 
-const AT_TOP = new Set(['started', 'differs-here', 'since', 'beside', 'received', 'asked', 'sent']);
+const AT_TOP = new Set(['started', 'differs-here', 'since', 'beside', 'received', 'asked', 'sent', 'code']);
 
 function topOf(panels: readonly Panel[], from: PresentFrom): string[] {
   if (panels.length === 1 || from.profile.summary !== null) return [];

@@ -1,5 +1,5 @@
 /**
- * The short Markdown of a profile, about 2,000 tokens: the response, what is wrong with the code that caused it, where the time
+ * The short Markdown of a profile, about 3,000 tokens: the response, what is wrong with the code that caused it, where the time
  * went. What doesn't fit is left out from the end and named.
  */
 import { dataOf } from '../../panels/shared/panel-data.ts';
@@ -23,18 +23,17 @@ import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { readBeside, sourcesOf } from './beside-profile.ts';
-import { calledSources, stepSources } from './step-sources.ts';
 import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
-const LONGEST = 8000;
+const LONGEST = 12_000;
 const LONGEST_BLOCK = 1500;
 const SHORTEST_PART = 600;
 const SAMPLES = 3;
 const LOG_LINES = 12;
 /** Its other sections repeat what stands above or below. */
 const OF_OVERVIEW = new Set([
-  'received', 'asked', 'sent', 'started', 'differs-here', 'since', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
+  'received', 'asked', 'sent', 'code', 'started', 'differs-here', 'since', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
 ]); // prettier-ignore
 /** Without time as the question, it is in the panel. */
 const OF_TIME = new Set(['shares', 'usual']);
@@ -46,8 +45,6 @@ interface ShortMarkdownOptions extends ShownProfile {
   link: string | null;
   rules: RuleTexts;
   sourcesAt: (at: Pick<Row, 'place' | 'path'>) => string[];
-  /** `handled`: the lines of the handler, if no step has one. */
-  stepSourcesOf: (steps: readonly Row[], handled: readonly string[]) => string[];
   longest?: number;
 }
 
@@ -209,39 +206,28 @@ const lastRows = (most: number) => (section: Section) => ({
 });
 
 function nothingFound(options: ShortMarkdownOptions): string {
-  const { profile, panels, amendments, beside, stepSourcesOf } = options;
+  const { profile, panels, amendments, beside } = options;
   const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
-  const rowsOf = (wanted: string): readonly Row[] => sections.find(({ id }) => id === wanted)?.rows ?? [];
-  const steps = rowsOf('asked');
-  const handled = [...rowsOf('sent'), ...rowsOf('received')].flatMap(({ place }) => place ?? []);
-  const last = lastStatement(options);
-  // What it wrote last is most likely meant.
-  const ordered = steps.toSorted((a, b) => Number(b.label === last.label) - Number(a.label === last.label));
   return blocks([
     sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.',
-    last.text,
-    ...stepSourcesOf(ordered, handled),
+    lastStatement(options),
   ]);
 }
 
-/** The last write, else the last read: the label of its step, and the whole text of a statement that the steps cut. */
-function lastStatement({ profile, panels, amendments }: ShortMarkdownOptions): {
-  label: string | null;
-  text: string;
-} {
+/** The last write, else the last read: the whole text of a statement that the steps cut. */
+function lastStatement({ profile, panels, amendments }: ShortMarkdownOptions): string {
   const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
   const texts = queries.map(({ statement }) => statements[statement]?.sql ?? '');
   const isWork = (sql: string): boolean => sql !== '' && !isControl(sql);
   const write = texts.findLastIndex((sql) => isWork(sql) && !isRead(sql));
   const index = write === -1 ? texts.findLastIndex(isWork) : write;
-  if (index === -1) return { label: null, text: '' };
-  const label = `query ${index + 1}`;
+  if (index === -1) return '';
   const evidence = evidenceOf(
     { anchor: `q${index + 1}` },
     presentNamed(panels, 'database', { profile, amendments }),
   );
-  const what = `The last ${write === -1 ? 'read' : 'write'} (${label}):`;
-  return { label, text: evidence === '' ? '' : blocks([what, evidence]) };
+  const what = `The last ${write === -1 ? 'read' : 'write'} (query ${index + 1}):`;
+  return evidence === '' ? '' : blocks([what, evidence]);
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {
@@ -303,18 +289,6 @@ export async function readShortMarkdown(
     beside,
     rules: services.rules,
     sourcesAt: ({ place, path }) => sourceTexts(sourcesOf({ place: place ?? '', path }, from)),
-    stepSourcesOf(steps, handled) {
-      const ofSteps = stepSources(steps, from);
-      const sources = ofSteps.length > 0 ? ofSteps : calledSources(handled, from);
-      const path = sources.map(({ place }) => place);
-      const uses = new Map(
-        path.flatMap((place) => sourcesOf({ place, path }, from).uses.map((use) => [use.name, use] as const)),
-      );
-      return [
-        ...sources.map(({ place, text }) => blocks([`${code(place)}:`, fence(text, 'ts')])),
-        ...sourceTexts({ evidence: [], uses: [...uses.values()] }),
-      ];
-    },
     routeTimes: beside.usual?.percentiles ?? null,
     link: origin === null ? null : `${origin}${urls.profile(shown.profile.token, OVERVIEW)}`,
     ...(longest === undefined ? {} : { longest }),

@@ -19,13 +19,18 @@ interface Imported {
 }
 
 const MOST = 2;
+/** Of the names that whole functions use. */
+const MOST_OF_CODE = 12;
 /** Lines around a place that names are taken from, and lines above it that may have made a value of it. */
 const BEFORE = 3;
 const AFTER = 2;
 const MADE_WITHIN = 30;
 const USED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?=\s*[(`.])/g;
+/** Also of values that are not called: a table of prices, a schema. */
+const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?/g;
 /** Names that any route is registered with. */
 const REGISTERS = /^(?:app|router|routes)$/;
+const MADE_BY = /=\s*new\s+([A-Za-z_$][\w$]*)/;
 const IMPORT =
   /\b(?:import\s+(?!type\b)|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"](\.[^'"]+)['"]/g;
 const SOURCES = ['', '.ts', '.js', '.mjs', '.cjs', '/index.ts', '/index.js'];
@@ -34,7 +39,7 @@ function importsIn(lines: readonly string[]): Map<string, Imported> {
   const imports = new Map<string, Imported>();
   for (const [, one, all, names = '', from = ''] of lines.join('\n').matchAll(IMPORT)) {
     for (const name of [one, all]) if (name !== undefined) imports.set(name, { from, name: null });
-    for (const part of names.split(',')) {
+    for (const part of names.split(',').filter((one) => one.trim() !== '')) {
       const [name = '', as = name] = part.trim().split(/\s*:\s*|\s+as\s+/);
       imports.set(as, { from, name });
     }
@@ -63,6 +68,26 @@ function definedIn(lines: readonly string[], name: string): number {
   return lines.findIndex((line) => definition.test(line) && !/\brequire\(['"][^.]/.test(line));
 }
 
+const MADE_OF_PACKAGE = /=\s*(?:await\s+)?(?:new\s+([\w$]+)(?:\.[\w$]+)*|([\w$]+))\s*(?:<[^>]*>)?\(/;
+
+/** The client of a database, an application: made by a package, so it says nothing of what was done with it. */
+function isOfPackage(lines: readonly string[], index: number): boolean {
+  const [, made, by = made] = MADE_OF_PACKAGE.exec(lines[index] ?? '') ?? [];
+  if (by === undefined || importsIn(lines).has(by)) return false;
+  const name = new RegExp(
+    `\\b(?:import|require)\\b.*(?<![\\w$])${escapeRegExp(by)}(?![\\w$])|(?<![\\w$])${escapeRegExp(by)}(?![\\w$]).*\\brequire\\(`,
+  );
+  return lines.some((line) => name.test(line));
+}
+
+/** Index of the line that defines a method; -1: none. */
+function methodIn(lines: readonly string[], name: string): number {
+  const method = new RegExp(
+    `^\\s+(?:(?:public|private|protected|static|override|async|get|set)\\s+)*\\*?${escapeRegExp(name)}\\s*(?:=(?!=)|:|[(<]).*(?:\\{|=>|\\($)`,
+  );
+  return lines.findIndex((line) => method.test(line));
+}
+
 export function createDefinitions({
   root,
   files,
@@ -71,46 +96,69 @@ export function createDefinitions({
   root: string;
   files: Pick<SourceFiles, 'lines'>;
   maps: Pick<SourceMaps, 'sourceLines'>;
-}): (place: string) => Definition[] {
+}): (place: string, count?: number) => Definition[] {
   const linesOf = (file: string): readonly string[] | null =>
     maps.sourceLines(resolve(root, file)) ?? files.lines(resolve(root, file));
 
-  function imported({ from, name }: Imported, file: string, member: string | undefined): string | null {
+  /** The method of an object or of a class, also through the line that makes its object; else the definition itself. */
+  function withMethod(file: string, index: number, member: string | undefined): string {
+    const lines = linesOf(file) ?? [];
+    const definition = `${file}:${index + 1}`;
+    if (member === undefined || /\bfunction\b/.test(lines[index] ?? '')) return definition;
+    const at = methodIn(lines, member);
+    if (at !== -1) return `${file}:${at + 1}`;
+    const made = MADE_BY.exec(lines[index] ?? '')?.[1];
+    const from = made === undefined ? undefined : importsIn(lines).get(made);
+    return (from === undefined ? null : imported(from, file, member)) ?? definition;
+  }
+
+  function imported(
+    { from, name }: Imported,
+    file: string,
+    member: string | undefined,
+    isWanted: (lines: readonly string[], index: number) => boolean = () => true,
+  ): string | null {
     const path = posix.join(posix.dirname(file), from);
     const typed = path.replace(/\.([cm]?)jsx?$/, '.$1ts');
     for (const found of [...SOURCES.map((end) => path + end), typed]) {
       const lines = linesOf(found);
       if (lines === null) continue;
-      const names = name === null ? [member ?? '', 'default'] : [name];
+      const names = name === null ? [member ?? [], 'default'].flat() : [name];
       const at = names.map((one) => definedIn(lines, one)).find((index) => index !== -1);
       const whole = lines.findIndex((line) => /^(?:module\.exports\s*=|export\s+default\b)/.test(line));
       const index = at ?? (name === null ? whole : -1);
-      return index === -1 ? null : `${found}:${index + 1}`;
+      return index === -1 || !isWanted(lines, index) ? null : withMethod(found, index, member);
     }
     return null;
   }
 
-  return (place) => {
+  /** Of the names that a line and those around it use; with `count`, of those that so many lines from there use. */
+  return (place, count) => {
     const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
     const lines = file === '' ? null : linesOf(file);
     if (lines === null) return [];
     const at = Number(number) - 1;
-    const near = (index: number): boolean => index >= at - BEFORE && index <= at + AFTER;
+    const [first, last] = count === undefined ? [Math.max(0, at - BEFORE), at + AFTER] : [at, at + count - 1];
+    const near = (index: number): boolean => index >= first && index <= last;
     const imports = importsIn(lines);
-    const around = lines.slice(Math.max(0, at - BEFORE), at + AFTER + 1);
-    const shown = [lines[at] ?? '', ...madeFor(lines, at), ...around];
+    const around = lines.slice(first, last + 1);
+    const shown = count === undefined ? [lines[at] ?? '', ...madeFor(lines, at), ...around] : around;
+    const most = count === undefined ? MOST : MOST_OF_CODE;
+    const isWanted = (of: readonly string[], index: number): boolean =>
+      count === undefined || !isOfPackage(of, index);
     const found = new Map<string, string>();
-    for (const [, name = '', member] of shown.join('\n').matchAll(USED)) {
+    for (const [, name = '', member] of shown.join('\n').matchAll(count === undefined ? USED : NAMED)) {
       if (REGISTERS.test(name)) continue;
       const from = imports.get(name);
-      const own = from === undefined ? definedIn(lines, name) : -1;
+      const own =
+        from !== undefined ? -1 : name === 'this' ? methodIn(lines, member ?? '') : definedIn(lines, name);
       const where =
         from !== undefined
-          ? imported(from, file, member)
-          : own === -1 || near(own)
+          ? imported(from, file, member, isWanted)
+          : own === -1 || near(own) || !isWanted(lines, own)
             ? null
-            : `${file}:${own + 1}`;
-      if (where !== null && found.size < MOST)
+            : withMethod(file, own, name === 'this' ? undefined : member);
+      if (where !== null && found.size < most)
         found.set(member !== undefined && from?.name === null ? `${name}.${member}` : name, where);
     }
     return Array.from(found, ([name, definition]) => ({ name, place: definition }));

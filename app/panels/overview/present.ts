@@ -28,6 +28,8 @@ import { brokenBeforeRows, originSteps, sessionSteps } from './written-by.ts';
 
 export interface Exchange {
   sections: Section[];
+  /** The functions that ran. */
+  code: Section;
   changed: ComparedValue[];
 }
 
@@ -48,6 +50,12 @@ function inOrder(steps: readonly Step[]): Step[] {
 
 const NUMBERED_MARK = /\[masked \d+, /g;
 const OF_MARKS = 'Masked values with the same number are equal.';
+
+/** The line of the handler, and the one that answered. */
+function handlersOf(sections: readonly Section[]): string[] {
+  const rows = sections.flatMap((one) => one.rows);
+  return ['handler', 'status'].flatMap((name) => rows.find(({ label }) => label === name)?.place ?? []);
+}
 
 function* exchangeOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
@@ -72,9 +80,12 @@ function* exchangeOf(
   const marks = sections.map(({ rows }) =>
     rows.flatMap(({ text }) => (typeof text === 'string' ? (text.match(NUMBERED_MARK) ?? []) : [])),
   );
+  const code =
+    beside?.codeOf({ steps: asked.steps, handlers: handlersOf(sections), middleware: ran.registered }) ?? [];
   const masked = new Set(marks.flat()).size < 2 ? -1 : marks.findIndex((of) => of.length > 0);
   return {
     sections: sections.map((one, at) => (at === masked ? { ...one, note: OF_MARKS } : one)),
+    code: { id: 'code', title: 'Code', rows: code },
     changed: all.filter(({ change }) => change === 'value' || change === 'type'),
   };
 }
@@ -225,6 +236,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
       { id: 'leads', title: 'Stands out', columns: { label: 'What' }, rows: leads },
       ...besideSections(from, differences),
       ...exchange.sections,
+      exchange.code,
       {
         id: 'shares',
         title: 'Where the time went',

@@ -22,6 +22,8 @@ export interface NamedLayer {
 export interface Ran {
   /** What ran before the handler, by name or place, in order. */
   before: readonly string[];
+  /** The lines of the application that registered them. */
+  registered: readonly string[];
   parser: NamedLayer | null;
   handler: NamedLayer | null;
   answered: NamedLayer | null;
@@ -34,7 +36,7 @@ export interface OverviewData {
   ran?: Ran;
 }
 
-export const NOBODY: Ran = { before: [], parser: null, handler: null, answered: null };
+export const NOBODY: Ran = { before: [], registered: [], parser: null, handler: null, answered: null };
 
 /** Middleware that reads bodies -> the function that made it, and the types that it reads unless it is told others. */
 const PARSERS: Readonly<Record<string, { by: string; types: RegExp }>> = {
@@ -71,15 +73,14 @@ function namedLayer(
   };
 }
 
-function middlewareBefore(layers: readonly RanLayer[], handler: RanLayer | undefined): string[] {
+function middlewareBefore(layers: readonly RanLayer[], handler: RanLayer | undefined): RanLayer[] {
   const end = handler === undefined ? layers.length : layers.indexOf(handler);
-  return layers
-    .slice(0, end)
-    .filter(({ kind }) => kind === 'middleware' || kind === 'handler')
-    .map((layer) => {
-      const name = isNamed(layer) ? layer.name : (layer.source ?? layerName(layer));
-      return layer.put === undefined ? name : `${name} (${layer.put.join(', ')})`;
-    });
+  return layers.slice(0, end).filter(({ kind }) => kind === 'middleware' || kind === 'handler');
+}
+
+function nameWithPut(layer: RanLayer): string {
+  const name = isNamed(layer) ? layer.name : (layer.source ?? layerName(layer));
+  return layer.put === undefined ? name : `${name} (${layer.put.join(', ')})`;
 }
 
 /** Reads stored data: only before panels have made theirs of it. */
@@ -98,8 +99,10 @@ export function ranOf(profile: Profile): Ran {
       : (handlers.findLast(startedBefore(headersAtMs)) ?? handlers.at(-1) ?? mounted);
   const named = (layer: RanLayer | undefined) => namedLayer(layer, { asked: profile.method, mounted });
   const read = named(parser);
+  const before = middlewareBefore(layers, handler);
   return {
-    before: middlewareBefore(layers, handler),
+    before: before.map(nameWithPut),
+    registered: [...new Set(before.flatMap(({ source }) => (FILE.test(source ?? '') ? (source ?? []) : [])))],
     parser: read === null ? null : { ...read, name: PARSERS[parser?.name ?? '']?.by ?? read.name },
     handler: named(handler),
     answered: named(lastRunning(layers, headersAtMs)),

@@ -5,6 +5,7 @@
  * Each rule first finds the name and then reads the whole value, however long; if the text was truncated inside the value, it is
  * masked to the end. All rules take time linear in the length of the text.
  */
+import { maskCode } from './redact-code.ts';
 import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { maskPhrases } from './redact-phrases.ts';
 import { holdsMark, isMark } from './redact-marks.ts';
@@ -116,6 +117,8 @@ function maskParts(text: string, { isSecret, hide }: TextMasking): string {
   });
 }
 
+/** `tokenSecret: process.env.SECRET ?? 'literal'` */
+const FALLBACK = /([^,;"'`\r\n]{0,200}?(?:\?\?|\|\|)\s{0,5}(["'`]))((?:[^\\"'`\r\n]|\\.){1,500})\2/y;
 const FILE_NAME = /\.(?:[cm]?[jt]sx?|ejs|html|json|vue|py|rb|php|go|java|sql)$/;
 const LINE_NUMBER = /^\d{1,7}(?::\d{1,7})?$/;
 
@@ -142,7 +145,11 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
     for (const { start: from, open, value, close, end } of quoted)
       if (value !== '') replace(from, end, open + (isCode ? mark(value) : hide(name, value)) + close);
     if (quoted.length > 0) return;
-    if (isCode) return;
+    if (isCode) {
+      const [, head = '', , value = ''] = execAt(FALLBACK, text, start) ?? [];
+      if (value !== '') replace(start + head.length, start + head.length + value.length, mark(value));
+      return;
+    }
     const block = matchAt(BLOCK, text, start);
     if (block !== '') {
       const lines = block.slice(block.indexOf('\n') + 1).trimEnd();
@@ -250,7 +257,7 @@ function maskTables(text: string, { isSecretName, hide }: TextMasking): string {
 }
 
 export function maskPairs(text: string, given: TextMasking, isCode: boolean): string {
-  if (isCode) return maskLoosePairs(text, given, true);
+  if (isCode) return maskCode(maskLoosePairs(text, given, true), given);
   const masking = OAUTH.test(text)
     ? {
         ...given,

@@ -1,7 +1,6 @@
 /** The lines that led to a step or a finding, wherever it is shown. */
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { calledSources } from '../../../app/controllers/profiler/step-sources.ts';
 import type { Finding } from '../../../app/index.ts';
 import { call, lasting, query } from '../../support/observed-samples.ts';
 import { everyPanel } from '../../support/every-page.ts';
@@ -95,34 +94,6 @@ describe('the lines that led to work', () => {
     expect(text).to.contain('src/wrap.ts:3 → src/prices.ts:2').and.not.contain('export const wrap');
   });
 
-  it('are shown without a finding, too: the functions of the steps, each once, the last write first', async () => {
-    const { token } = await fixture.profileOf({
-      more: (context) => {
-        lasting(context, 9);
-        context.add('query', query({ caller: 'src/prices.ts:2', path: [...PATH.slice(1), 'src/wrap.ts:3'], startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
-        context.add('query', query({ sql: 'select 2', caller: 'src/wrap.ts:3', startMs: 3, durationMs: 1, waitMs: 0 })); // prettier-ignore
-        context.add('query', query({ sql: 'update baskets set price = 1', caller: 'src/prices.ts:1', path: PATH, startMs: 5, durationMs: 1, waitMs: 0 })); // prettier-ignore
-      },
-    });
-    const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
-    const shown = Array.from(text.matchAll(/^`([^`]+)`:$/gm), ([, place]) => place);
-    expect(shown).to.deep.equal(['src/baskets.ts:3', 'src/prices.ts:1', 'src/routes/basket.ts:3']);
-    expect(text).to.match(/1 \| export async function quote\(sku\) \{\n +2 \| {3}return client/);
-  });
-
-  it('have few lines of the first one, if it is not near', async () => {
-    const { token } = await fixture.profileOf({
-      more: (context) => {
-        lasting(context, 9);
-        context.add('query', query({ caller: 'src/prices.ts:2', path: ['src/baskets.ts:3', 'src/guard.ts:5'], startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
-      },
-    });
-    const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
-    const shown = Array.from(text.matchAll(/^`([^`]+)`:$/gm), ([, place]) => place);
-    expect(shown).to.deep.equal(['src/baskets.ts:3', 'src/prices.ts:2', 'src/guard.ts:5']);
-    expect(text).to.match(/```ts\n +4 \| .*\n> +5 \| .*\n +6 \| .*\n```/);
-  });
-
   it('begin below a handler that a finding names, which has no such lines', async () => {
     const { token } = await fixture.profileOf({
       url: '/odd',
@@ -154,48 +125,5 @@ describe('the lines that led to work', () => {
     expect($('#asked .pl a[data-source]').length).to.be.above(3);
     expect($('.fi .is').text()).to.contain('basket.ts:3 → baskets.ts:3 → src/prices.ts:2');
     expect($('.fi .note').text()).to.contain('Used there: client src/http.ts:4');
-  });
-});
-
-describe('the code of a request without a step that has a line', () => {
-  const FILES: Readonly<Record<string, readonly string[]>> = {
-    'src/locks.ts': [
-      "router.get('/:lock', (req, res) => {",
-      '  res.json(missed(req.params.lock));',
-      '});',
-      '',
-    ],
-    'src/traffic.ts': ['export function missed(lock) {', '  return eventsAfter(lock, 8);', '}', ''],
-    'src/journal.ts': [
-      '',
-      'export function eventsAfter(lock, id) {',
-      '  return events.filter((one) => one.id > id);',
-      '}',
-    ],
-  };
-  const DEFINED: Readonly<Record<string, string>> = {
-    'src/locks.ts': 'src/traffic.ts:1',
-    'src/traffic.ts': 'src/journal.ts:2',
-  };
-  const fileOf = (place: string): string => place.replace(/:\d+$/, '');
-
-  it('is that of the handler, of what it calls, and of what that calls', () => {
-    const shown = calledSources(['src/locks.ts:1'], {
-      startedAt: 1,
-      sourceAt: (place) => ({
-        excerpt: { from: 1, lines: [...(FILES[fileOf(place)] ?? [])] },
-        changedAt: null,
-      }),
-      definitionsAt(place) {
-        const defined = DEFINED[fileOf(place)];
-        return defined === undefined ? [] : [{ name: 'x', place: defined }];
-      },
-    });
-    expect(shown.map(({ place }) => place)).to.deep.equal([
-      'src/locks.ts:2',
-      'src/traffic.ts:2',
-      'src/journal.ts:3',
-    ]);
-    expect(shown[2]?.text).to.match(/> +3 \| {3}return events\.filter/);
   });
 });

@@ -1,0 +1,175 @@
+/**
+ * The code that ran, as whole functions: the handler, those that led to each step and those that they use. A fault that answers wrongly is
+ * seldom at the line of a step, but nearly always in one of these.
+ */
+import { groupBy } from '../../profiler/group-by.ts';
+import type { Row } from '../../profiler/read/rows.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
+import type { PageServices } from './page-services.ts';
+
+/** Characters of all together. */
+const LONGEST = 6000;
+const MOST = 20;
+/** Lines of a function; of a longer one those around its place. */
+const MOST_LINES = 40;
+const BEFORE = 4;
+const AFTER = 6;
+/** Definitions that the shown functions use are followed so often. */
+const HOPS = 3;
+const DEFINITION_LINES = 25;
+/** Their lines say nothing of what was done: a statement of a transaction, a line of the log. */
+const NO_WORK = /^(?:transaction|log\b)/;
+/** The end of a signature that has several lines. */
+const CLOSES = /^\s*[)\]}]/;
+
+/** A function that calls any handler, such as `wrap(fn)`, says nothing of this one. */
+export const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
+/** `} else {`, `) => {` */
+const GOES_ON = /^\s*[)\]}].*[([{]\s*$/;
+
+type CodeFrom = Pick<PageServices, 'sourceAt' | 'definitionsAt'> & Pick<Profile, 'startedAt'>;
+
+/** Lines that a request ran. */
+export interface RanLines {
+  steps: readonly Row[];
+  /** Of the handler, and of the one that answered. */
+  handlers: readonly string[];
+  /** Lines of the application that registered middleware that ran. */
+  middleware: readonly string[];
+}
+
+interface Part {
+  file: string;
+  from: number;
+  lines: readonly string[];
+}
+
+function indentOf(text = ''): number {
+  return text.trim() === '' ? Infinity : text.search(/\S/);
+}
+
+/** What a line begins goes on below it. */
+function hasBody({ from, lines }: SourceExcerpt, line: number): boolean {
+  const next = lines[line - from + 1] ?? '';
+  return next.trim() !== '' && indentOf(next) > indentOf(lines[line - from]);
+}
+
+/** The largest block around a line that is short enough, by the indentation of its first and last line; of a long one the nearest lines. */
+function blockAround(excerpt: SourceExcerpt, line: number, most: number): Omit<Part, 'file'> {
+  const { from, lines } = excerpt;
+  const given = line - from;
+  const at = hasBody(excerpt, line) ? given + 1 : given;
+  let own = indentOf(lines[at]);
+  let [start, end] = [given, at];
+  for (;;) {
+    const isLess = (text: string): boolean => indentOf(text) < own;
+    let first = lines.findLastIndex((text, index) => index < at && isLess(text));
+    let last = lines.findIndex((text, index) => index > at && isLess(text));
+    const indent = indentOf(lines[first]);
+    if (first !== -1 && CLOSES.test(lines[first] ?? ''))
+      first = lines.findLastIndex(
+        (text, index) => index < first && indentOf(text) <= indent && !CLOSES.test(text),
+      );
+    while (GOES_ON.test(lines[last] ?? '')) {
+      const before = last;
+      last = lines.findIndex((text, index) => index > before && indentOf(text) <= indent);
+    }
+    if (first === -1 || last === -1 || last - first >= most) break;
+    [start, end] = [first, last];
+    own = indent;
+  }
+  if (start === given && end === at && own > 0) [start, end] = [Math.max(0, at - BEFORE), at + AFTER];
+  return { from: from + start, lines: lines.slice(start, end + 1) };
+}
+
+function hasLine({ file, from, lines }: Part, place: string): boolean {
+  const [, of = '', line = 0] = /^(.*):(\d+)$/.exec(place) ?? [];
+  return file === of && Number(line) >= from && Number(line) < from + lines.length;
+}
+
+/** The steps that ran at each line: `query 1, 3 × call`. */
+function stepsByPlace(steps: readonly Row[]): ReadonlyMap<string, string> {
+  const byPlace = groupBy(
+    steps.filter(({ place }) => typeof place === 'string'),
+    ({ place }) => place ?? '',
+  );
+  return new Map(
+    Array.from(byPlace, ([place, rows]) => {
+      const byLabel = groupBy(rows, ({ label = '' }) => label);
+      const names = Array.from(byLabel, ([label, { length }]) =>
+        length === 1 ? label : `${length} × ${label}`,
+      );
+      return [place, names.join(', ')];
+    }),
+  );
+}
+
+/** Parts of one file, in the order of their lines, with a gap between those that do not touch. */
+function textOf(parts: readonly Part[], names: ReadonlyMap<string, string>): string {
+  const byLine = new Map(
+    parts.flatMap(({ from, lines }) => lines.map((text, at) => [from + at, text] as const)),
+  );
+  const numbers = [...byLine.keys()].toSorted((a, b) => a - b);
+  const width = String(numbers.at(-1)).length;
+  const written = numbers.flatMap((line, at) => {
+    const name = names.get(`${parts[0]?.file}:${line}`);
+    const number = String(line).padStart(width);
+    const text = byLine.get(line) ?? '';
+    const isNext = at === 0 || numbers[at - 1] === line - 1;
+    return [
+      ...(isNext ? [] : [`  ${' '.repeat(width)} |`]),
+      name === undefined ? `  ${number} | ${text}` : `> ${number} | ${text}  // ← ${name}`,
+    ];
+  });
+  return written.join('\n');
+}
+
+/**
+ * Without a file that was changed since: the handlers and the functions of steps in the order in which they ran, middleware by the lines
+ * that register it, then what they use.
+ */
+export function ranCode({ steps, handlers, middleware }: RanLines, from: CodeFrom): Row[] {
+  const { sourceAt, definitionsAt, startedAt } = from;
+  const framed = steps.filter(({ label = '' }) => !NO_WORK.test(label));
+  const names = stepsByPlace(framed);
+  const parts: Part[] = [];
+  let room = LONGEST;
+
+  function add(place: string, most: number): void {
+    const source =
+      parts.length === MOST || parts.some((part) => hasLine(part, place)) ? null : sourceAt(place);
+    if (source === null || (source.changedAt ?? 0) > startedAt) return;
+    const [, file = '', line] = /^(.*):(\d+)$/.exec(place) ?? [];
+    const { excerpt } = source;
+    if (WRAPPER.test(`> ${excerpt.lines[Number(line) - excerpt.from]}`)) return;
+    const part = { file, ...blockAround(excerpt, Number(line), most) };
+    const { length } = textOf([part], names);
+    if (length > room) return;
+    room -= length;
+    parts.push(part);
+  }
+
+  for (const place of handlers) add(place, MOST_LINES);
+  for (const { place, path = [] } of framed)
+    for (const line of [...path.toReversed(), place ?? []].flat()) add(line, MOST_LINES);
+  for (const place of middleware) {
+    const excerpt = sourceAt(place)?.excerpt;
+    if (excerpt !== undefined && hasBody(excerpt, Number(/\d+$/.exec(place)?.[0]))) add(place, MOST_LINES);
+    for (const one of definitionsAt(place, 1)) add(one.place, MOST_LINES);
+  }
+  let used = parts.slice();
+  for (let hop = 0; hop < HOPS; hop++) {
+    const known = parts.length;
+    for (const { file, from: first, lines } of used)
+      for (const { place } of definitionsAt(`${file}:${first}`, lines.length)) add(place, DEFINITION_LINES);
+    used = parts.slice(known);
+  }
+  return Array.from(
+    groupBy(parts, ({ file }) => file),
+    ([file, of]) => ({
+      label: file,
+      block: { text: textOf(of, names), language: 'ts' },
+    }),
+  );
+}
