@@ -11,25 +11,29 @@ import { pathOfTarget } from '../middleware/request-target.ts';
 import type { Context } from '../profiler/record/context.ts';
 import type { Facts } from '../profiler/record/facts.ts';
 import { rawHeader } from '../profiler/record/raw-headers.ts';
-import { routerOf, stackOf } from '../profiler/record/express-routers.ts';
+import { CATCH_ALL, routerOf, stackOf } from '../profiler/record/express-routers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 
 type RoutingFact = Facts['routing'];
 type Matched = Omit<RoutingFact, 'redirect'>;
 
-function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
+/** `isMissed`: a route for all paths that matched called `next()`, as a middleware does. */
+function matchAll(matcher: DryMatcher, method: string, path: string, isMissed: boolean): Matched {
   const table = matcher.routes();
   const considered = matcher.consider(method, path);
-  if (considered.some(({ verdict }) => verdict === 'matched')) {
+  const responds = ({ pattern }: { pattern: string }): boolean => !isMissed || !CATCH_ALL.test(pattern);
+  const matching = considered.filter(responds);
+  if (matching.some(({ verdict }) => verdict === 'matched')) {
     return { table, considered, nearest: null, secondTry: null, allow: [] };
   }
   const other = otherSpelling(path);
-  const allowed = considered.flatMap(({ verdict, methods }) => (verdict === 'method' ? methods : []));
+  const allowed = matching.flatMap(({ verdict, methods }) => (verdict === 'method' ? methods : []));
+  const second = matcher.match(other).routes.filter(responds);
   return {
     table,
     considered,
     nearest: nearestRoutes(table, method, path),
-    secondTry: { path: other, matched: matcher.match(other).routes.some((route) => answers(route, method)) },
+    secondTry: { path: other, matched: second.some((route) => answers(route, method)) },
     // `app.options('*', cors())` responds to preflights for paths that don't exist.
     allow: allowed.every((name) => name === 'OPTIONS') ? [] : [...new Set(allowed)],
   };
@@ -75,14 +79,14 @@ export function createHostRouting(known: DryMatchOptions, isForAll = false): Hos
     return matcher;
   }
 
-  function describe(context: Context, req: IncomingMessage): void {
+  function describe(context: Context, req: IncomingMessage, isMissed: boolean): void {
     const app = applicationOf(req);
     const request = context.first('request');
     if (app === undefined || request === undefined) return;
     if (context.kind !== 'request' || context.summary !== null) return;
     try {
       const path = pathOf(pathOfTarget(request.url) ?? '/');
-      const matched = matchAll(matcherOf(app), request.method, path);
+      const matched = matchAll(matcherOf(app), request.method, path, isMissed);
       context.add('routing', { ...matched, redirect: redirectOf(context) });
     } catch {
       // A router that is built in another way: its routes are not described.
@@ -108,24 +112,26 @@ export function createHostRouting(known: DryMatchOptions, isForAll = false): Hos
 
   /** Success or not, a later route may have been meant. */
   function isShadowing(context: Context, req: IncomingMessage, status: number): boolean {
-    if (!/[:*]/.test(context.first('route')?.pattern ?? '')) return false;
+    if (!/[:*]/.test(context.last('route')?.pattern ?? '')) return false;
     const url = context.first('request')?.url;
     const app = applicationOf(req);
     return status >= 400 || (app !== undefined && url !== undefined && isLiteralPath(app, url));
   }
 
   const onMiss: HostRouting['onMiss'] = (context, req) => {
-    if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
-    describe(context, req);
+    const pattern = context.last('route')?.pattern;
+    const isMissed = pattern === undefined || CATCH_ALL.test(pattern);
+    if (isMissed && context.first('routing') === undefined) describe(context, req, true);
   };
 
   return {
     onMiss,
     onFinish(context, req) {
       const status = context.first('response')?.status ?? 0;
-      if (status === 404 || status === 405) onMiss(context, req);
+      const isMissed = context.last('route') === undefined;
       if (context.first('routing') !== undefined) return;
-      if (isForAll || isShadowing(context, req, status)) describe(context, req);
+      if (isForAll || (isMissed && (status === 404 || status === 405)) || isShadowing(context, req, status))
+        describe(context, req, isMissed);
     },
   };
 }

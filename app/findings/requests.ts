@@ -5,6 +5,7 @@ import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/dat
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
+import { CATCH_ALL } from '../profiler/record/express-routers.ts';
 import { SIGNATURE_HEADER } from '../profiler/record/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText, percentText } from '../view-helpers/numbers.ts';
@@ -95,9 +96,6 @@ const routeShadowed: Rule<Needs<'routing'>> = {
     return [{ broke: brokeBy(status), severity: 'warn', sentence, anchor: 'match', place }];
   },
 };
-
-/** `*`, `/*path`, `/{*path}`, `(.*)`: a route for all that nothing else answers is last on purpose. */
-const CATCH_ALL = /^\/?(?:\*\w*|\{\/?\*\w+\}|\(?\.\*\)?|\/\^?\.\*\$?\/)$/;
 
 const middlewareOrder: Rule<Needs<'routing'>> = {
   name: 'middleware-order',

@@ -267,6 +267,7 @@ describe('hindsight(app)', () => {
   it('answers what no route answered with a 404 page, where that is asked for', async () => {
     const app = express();
     const profiler = attached(app);
+    app.all('/{*path}', (_request, _response, next) => next());
     app.get('/orders', (_request, response) => void response.send('orders'));
     app.use(profiler.notFound);
     const { text } = await request(app).get('/order').expect(404);

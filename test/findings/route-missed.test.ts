@@ -63,8 +63,22 @@ describe('finding route-missed where every path responds to preflights', () => {
 
   it('still names the methods of a path that exists', async () => {
     const [finding] = (await ask('/orders', { method: 'PUT' })).of('route-missed');
-    expect(finding?.sentence).to.match(
-      /^This path allows 2 methods \((?:OPTIONS, GET|GET, OPTIONS)\), not PUT$/,
-    );
+    expect(finding?.sentence).to.equal('This path allows 1 method (GET), not PUT');
+  });
+});
+
+describe('finding route-missed where a middleware is registered as a route for all paths', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/{*path}', (_req, _res, next) => next());
+    app.get('/orders', (_req, res) => res.send('x'));
+  });
+
+  it('names the closest of the other routes', async () => {
+    const [finding] = (await ask('/order')).of('route-missed');
+    expect(finding?.sentence).to.match(/^No route matches; closest is GET \/orders /);
+  });
+
+  it('does not say that all paths allow its method', async () => {
+    expect((await ask('/nowhere', { method: 'POST' })).of('route-missed')).to.deep.equal([]);
   });
 });

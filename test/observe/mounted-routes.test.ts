@@ -99,6 +99,27 @@ describe('the route of a request that a mounted middleware answers', () => {
     expect((await see(build, '/orders/recent')).route).to.equal('/orders/recent');
   });
 
+  it('is not a route that called next() for all paths, or for a path that the mount names', async () => {
+    const build = (app: express.Express): void => {
+      app.all('/{*path}', (_req, res, next) => {
+        res.locals.user = 'sam';
+        next();
+      });
+      app.use(express.static('public'));
+      app.get('/:page', (_req, _res, next) => next());
+      app.use('/api', proxy);
+      app.get('/orders/:id', (_req, _res, next) => next());
+      app.use('/', (req, res, next) => (req.path === '/orders/7' ? proxy(req, res) : next()));
+      app.get('/app/{*path}', (_req, res) => void res.end());
+    };
+    expect((await see(build, '/profiler/hindsight.css')).route).to.equal('/ · serveStatic');
+    expect((await see(build, '/api')).route).to.equal('/api · proxy');
+    // A middleware that sends what routes have loaded.
+    expect((await see(build, '/orders/7')).route).to.equal('/orders/:id');
+    expect((await see(build, '/app/start')).route).to.equal('/app/{*path}');
+    expect((await see(build, '/orders/7/none')).route).to.equal(null);
+  });
+
   for (const [name, make] of [
     ['an application', express],
     ['a router', express.Router],

@@ -10,7 +10,13 @@ import { truncateText } from '../../profiler/record/plain.ts';
 import { stackText } from '../../profiler/record/thrown-value.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { ErrorFact, ResponseFact, RouteFact } from '../../profiler/record/facts.ts';
-import { type Layer, patternText, routerOf, stackOf } from '../../profiler/record/express-routers.ts';
+import {
+  CATCH_ALL,
+  type Layer,
+  patternText,
+  routerOf,
+  stackOf,
+} from '../../profiler/record/express-routers.ts';
 import {
   baseOf,
   type CallKind,
@@ -140,6 +146,11 @@ function isOptionsList(response: ResponseFact, method: string): boolean {
 /** What `next` takes as an instruction, not an error. */
 function isSignal(error: unknown): boolean {
   return error === 'route' || error === 'router';
+}
+
+/** Segments of a path that a pattern names. */
+function wordsIn(pattern = ''): number {
+  return pattern.split('/').filter((segment) => /^[\w.-]+$/.test(segment)).length;
 }
 
 function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
@@ -322,27 +333,43 @@ function createLayerTrace(
     trace.context.add('route', made);
   }
 
+  /** Whether its handlers called `next()`, and something else responded. */
+  function isPassedOn({ facts }: RequestTrace, { pattern }: RouteFact, headersAtMs: number): boolean {
+    const handler = facts.findLast((fact) => fact.kind === 'handler' && fact.pattern === pattern);
+    return handler?.outcome === 'next' && headersAtMs >= handler.startMs + (handler.nextMs ?? Infinity);
+  }
+
   /**
-   * No handler ran: the mount of the middleware that responded is the route. A middleware that responds with 404 may be there for
+   * The mount of the middleware that responded. One that responds with 404 may be there for
    * unknown paths, but a callback of `app.param` runs for a path that has a route.
    */
+  function mountOf(context: Context, trace: RequestTrace, response: ResponseFact): RouteFact | null {
+    const fact = trace.facts[trace.facts.length - 1];
+    if (trace.isUnanswered || fact?.outcome !== 'running') return null;
+    if (fact.kind !== 'middleware' && fact.kind !== 'param') return null;
+    const isMiddleware = fact.kind === 'middleware';
+    if (isMiddleware && (response.status === 404 || response.status === 405)) return null;
+    const method = context.first('request')?.method ?? '';
+    if (isOptionsList(response, method)) return null;
+    const handler = fact.name === '<anonymous>' || !isMiddleware ? null : fact.name;
+    return { pattern: fact.pattern, method, params: {}, handler, source: fact.source };
+  }
+
+  /** No handler responded: the mount of the middleware that did is the route. A route that named more of the path keeps its name. */
   function noteMount(context: Context): void {
     const trace = traces.get(context);
     const response = context.first('response');
-    if (trace?.route !== null || trace.isUnanswered) return;
-    if (typeof response?.headersAtMs !== 'number') return;
-    const fact = trace.facts[trace.facts.length - 1];
-    if (fact?.outcome !== 'running' || (fact.kind !== 'middleware' && fact.kind !== 'param')) return;
-    const isMiddleware = fact.kind === 'middleware';
-    if (isMiddleware && (response.status === 404 || response.status === 405)) return;
-    const method = context.first('request')?.method ?? '';
-    if (isOptionsList(response, method)) return;
-    const handler = fact.name === '<anonymous>' || !isMiddleware ? null : fact.name;
-    const { pattern, source } = fact;
-    const made = { pattern, method, params: {}, handler, source };
+    if (trace === undefined || typeof response?.headersAtMs !== 'number') return;
+    const known = trace.route?.fact;
+    if (known !== undefined && !isPassedOn(trace, known, response.headersAtMs)) return;
+    const made = mountOf(context, trace, response);
+    if (known !== undefined && CATCH_ALL.test(known.pattern)) context.retract('route');
+    else if (known !== undefined && wordsIn(made?.pattern) <= wordsIn(known.pattern)) return;
+    if (made === null) return;
     trace.route = { key: null, fact: made };
     context.add('route', made);
     // `/ · serveStatic` is not the home page.
+    const { handler } = made;
     if (handler !== null && context.first('routeLabel') === undefined) context.add('routeLabel', handler);
   }
 

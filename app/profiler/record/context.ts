@@ -161,6 +161,12 @@ export class Context {
     return isFirst;
   }
 
+  /** Forgets the facts of a kind: what they said turned out otherwise. */
+  retract(name: FactName): void {
+    this.#facts.delete(name);
+    this.changed();
+  }
+
   /** A fact was added, or says more than before: after the end, the profile is stored again. */
   changed(): void {
     if (this.#endedMark !== null) this.onLateFact?.(this);

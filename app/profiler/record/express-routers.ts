@@ -54,6 +54,9 @@ export function patternText(pattern: unknown): string {
   return Array.isArray(pattern) ? pattern.map(patternText).join(', ') : '';
 }
 
+/** `*`, `/*path`, `/{*path}`, `(.*)`: a route for all that nothing else answers, or a middleware that is registered as a route. */
+export const CATCH_ALL = /^\/?(?:\*\w*|\{\/?\*\w+\}|\(?\.\*\)?|\/\^?\.\*\$?\/)$/;
+
 /** Express 4's expressions for a parameter or a star, and for the end of a path. The slash of a parameter is before its group up to 4.19. */
 const KEY = /(\\[/.])?\(\?:(\\[/.])?\(\[\^\\?\/(?:\\\.)?\]\+\?\)\)(\??)|\(\.\*\)/g;
 const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
