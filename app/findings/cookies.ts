@@ -1,7 +1,7 @@
 /** Cookies that browsers reject, keep, or forget too soon. */
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { isUntrustedHttps, placeOfHeader, sentHeaders } from './shared/http.ts';
+import { authorOf, isUntrustedHttps, placeOfHeader, sentHeaders } from './shared/http.ts';
 import type { Needs, Rule } from './shared/kept.ts';
 import { count, duration, excerpt } from './shared/wording.ts';
 
@@ -147,7 +147,6 @@ function momentOf(expires: string, atMs: number): number | undefined {
 }
 
 interface ShortCookie {
-  name: string;
   seconds: number;
   meant: string;
   attribute: 'Max-Age' | 'Expires';
@@ -159,25 +158,49 @@ function shortCookieOf({ name, attributes }: Cookie, atMs: number): ShortCookie 
   const seconds = maxAge === undefined ? momentOf(attributes.get('expires') ?? '', atMs) : Number(maxAge);
   const meant = MEANT.get(seconds ?? NaN);
   if (seconds === undefined || meant === undefined || MESSAGE.test(name)) return null;
-  return { name, seconds, meant, attribute: maxAge === undefined ? 'Expires' : 'Max-Age' };
+  return { seconds, meant, attribute: maxAge === undefined ? 'Expires' : 'Max-Age' };
+}
+
+/** No session is meant to end within a minute. */
+export const SHORT_LIFE_MS = 60_000;
+/** Middleware of express-session and cookie-session. */
+const SESSIONS = new Set(['session', '_cookieSession']);
+const OF_SESSION = /(?:^|[._-])(?:sid|sess|session(?:_?id)?)$/i;
+
+/** Milliseconds, of the cookie of a session; null for any other. An application may send the rest of a life as Expires. */
+function sessionLifeOf(
+  { name, attributes }: Cookie,
+  { livesMs, isBySession, atMs }: { livesMs: number | undefined; isBySession: boolean; atMs: number },
+): number | null {
+  if (MESSAGE.test(name)) return null;
+  const maxAge = attributes.get('max-age');
+  if (isBySession) return livesMs ?? Date.parse(attributes.get('expires') ?? '') - atMs;
+  return maxAge !== undefined && OF_SESSION.test(name) ? Number(maxAge) * 1000 : null;
 }
 
 const cookieTooShort: Rule<Needs<'request', 'routing'>> = {
   name: 'cookie-too-short',
   needs: ['request'],
   labels: ['cookie too short'],
-  why: 'The cookie lives for a usual lifetime divided by 1,000, such as 86 seconds for a day. Express computes Max-Age and Expires from `maxAge`, which is in milliseconds.',
+  why: 'The cookie lives for a usual lifetime divided by 1,000, such as 86 seconds for a day; or it is that of a session and lives for less than a minute. Express computes Max-Age and Expires from `maxAge`, which is in milliseconds.',
   fix: 'Give `res.cookie` and `express-session` milliseconds: `maxAge: 30 * 24 * 60 * 60 * 1000`.',
   find({ request, routing }, { startedAt }) {
     const sentAt = startedAt + (request.response?.headersAtMs ?? 0);
-    const found = sentHeaders(request, 'set-cookie').flatMap(({ value, anchor }) => {
-      const short = shortCookieOf(readCookie(value), sentAt);
-      return short === null ? [] : [{ ...short, anchor }];
-    });
-    return found.map(({ name, seconds, meant, attribute, anchor }): FindingDraft => {
-      const sentence = `The cookie “${excerpt(name, 60)}” lives for ${duration(seconds * 1000)} (${attribute}), a thousandth of ${meant}: its maxAge seems to have been given in seconds`;
-      const place = placeOfHeader({ request, routing }, anchor);
-      return { broke: 'unseen', severity: 'bad', sentence, anchor, place };
+    return sentHeaders(request, 'set-cookie').flatMap(({ value, anchor }): FindingDraft[] => {
+      const cookie = readCookie(value);
+      const common = { broke: 'unseen', anchor, place: placeOfHeader({ request, routing }, anchor) } as const;
+      const named = `“${excerpt(cookie.name, 60)}”`;
+      const short = shortCookieOf(cookie, sentAt);
+      if (short !== null) {
+        const sentence = `The cookie ${named} lives for ${duration(short.seconds * 1000)} (${short.attribute}), a thousandth of ${short.meant}: its maxAge seems to have been given in seconds`;
+        return [{ ...common, severity: 'bad', sentence }];
+      }
+      const isBySession = SESSIONS.has(authorOf(request, routing, anchor)?.name ?? '');
+      const { livesMs } = request.sessionAndUser ?? {};
+      const lifeMs = sessionLifeOf(cookie, { livesMs, isBySession, atMs: sentAt });
+      if (lifeMs === null || !(lifeMs > 0 && lifeMs < SHORT_LIFE_MS)) return [];
+      const sentence = `The session’s cookie ${named} lives for ${duration(lifeMs)}: its maxAge may have been given in seconds, and milliseconds are expected`;
+      return [{ ...common, severity: 'warn', sentence }];
     });
   },
 };

@@ -4,13 +4,14 @@ import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { isInLibrary } from '../profiler/read/rows.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { isUntrustedHttps, receivedHeader, sentHeader, sentHeaders } from './shared/http.ts';
 import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { count, duration, excerpt, requestText } from './shared/wording.ts';
-import { isCleared, readCookie } from './cookies.ts';
+import { isCleared, readCookie, SHORT_LIFE_MS } from './cookies.ts';
 import { workIn } from './shared/work.ts';
 
 const NAMED = 3;
@@ -154,6 +155,7 @@ const sessionRenewed: Rule<Needs<'request', 'routing' | 'cache'>> = {
   find({ request, routing, cache }, _head, { siblings }) {
     const { session, former } = request.sessionAndUser ?? {};
     if (former === undefined || !isRecord(session) || Object.keys(session).length === 0) return [];
+    if (sentHeader(request, 'set-cookie') === null) return [];
     const before = siblings.find(({ kept }) => kept.request?.sessionAndUser?.mark === former);
     const had = before?.kept.request?.sessionAndUser?.session;
     if (before === undefined || !isRecord(had)) return [];
@@ -193,7 +195,11 @@ const LOGIN = /log-?in|sign-?(?:in|up)|register|auth|callback/i;
 const SENT_AWAY = new Set([302, 303, 401, 403]);
 
 function isSentAway(request: KeptRequest, status: number | null): boolean {
-  return SENT_AWAY.has(status ?? 0) && request.jar.length > 0 && sessionNames(request)?.length === 0;
+  return SENT_AWAY.has(status ?? 0) && sessionNames(request)?.length === 0;
+}
+
+function isEmptied(request: KeptRequest, status: number | null): boolean {
+  return isSentAway(request, status) && request.jar.length > 0;
 }
 
 const sessionEmpty: Rule<Needs<'request'>> = {
@@ -202,9 +208,9 @@ const sessionEmpty: Rule<Needs<'request'>> = {
   labels: ['empty session'],
   why: 'A login redirected to this address and set the session cookie that this request has sent. The session is empty, and the response sends the visitor away (302, 303, 401, 403).',
   fix: 'Set values in the callback of `req.session.regenerate(…)`, because it makes a new session. If the store is slow, redirect in the callback of `req.session.save(…)`.',
-  relates: ({ request }, { status }) => isSentAway(request, status),
+  relates: ({ request }, { status }) => isEmptied(request, status),
   find({ request }, head, { siblings }) {
-    if (!isSentAway(request, head.status)) return [];
+    if (!isEmptied(request, head.status)) return [];
     for (const { head: before, kept } of siblings) {
       const { request: login, routing } = kept;
       if (login === undefined) continue;
@@ -227,10 +233,69 @@ const sessionEmpty: Rule<Needs<'request'>> = {
   },
 };
 
+/** Milliseconds from the response of the request that used the session last. */
+function idleMs({ head, kept }: OtherRequest, { startedAt }: ProfileHead): number {
+  return startedAt - head.startedAt - (kept.request?.response?.headersAtMs ?? 0);
+}
+
+/** The last request before of this browser, if it had a session with values and a short life, whose cookie is gone: browsers send none that ran out. */
+function droppedBy(request: KeptRequest, head: ProfileHead, before: readonly OtherRequest[]) {
+  const agent = receivedHeader(request, 'user-agent');
+  const last = before.find(
+    (one) =>
+      one.head.clientAddress === head.clientAddress &&
+      one.kept.request !== undefined &&
+      receivedHeader(one.kept.request, 'user-agent') === agent &&
+      sessionNames(one.kept.request) !== null,
+  );
+  const { request: theirs } = last?.kept ?? {};
+  if (agent === null || theirs === undefined || sessionNames(theirs)?.length === 0) return undefined;
+  const had = [...theirs.jar, ...sentHeaders(theirs, 'set-cookie').map(({ value }) => readCookie(value))].map(
+    ({ name }) => name,
+  );
+  const isGone = had.some((name) => !request.jar.some((one) => one.name === name));
+  return isGone && (theirs.sessionAndUser?.livesMs ?? Infinity) < SHORT_LIFE_MS ? last : undefined;
+}
+
+const sessionExpired: Rule<Needs<'request', 'routing'>> = {
+  name: 'session-expired',
+  needs: ['request'],
+  labels: ['session expired'],
+  explains: ['session-empty'],
+  why: 'The session is empty, and the visitor is sent away (302, 303, 401, 403). The cookie named the session of an earlier request, whose lifetime was over; or the cookie is gone, and that session lived for less than a minute.',
+  fix: 'Give `cookie.maxAge` of `express-session` milliseconds: `30 * 60 * 1000` is half an hour. With `rolling: true`, each response sets the cookie again.',
+  compares: ({ request }, { status }) => isSentAway(request, status),
+  relates: ({ request }, { status }) => isSentAway(request, status),
+  find({ request, routing }, head, { earlier, siblings }) {
+    if (!isSentAway(request, head.status)) return [];
+    const { former } = request.sessionAndUser ?? {};
+    const before = [...earlier, ...siblings]
+      .filter((one) => one.head.process === head.process)
+      .toSorted((a, b) => b.head.startedAt - a.head.startedAt);
+    const last =
+      former === undefined
+        ? droppedBy(request, head, before)
+        : before.find(({ kept }) => kept.request?.sessionAndUser?.mark === former);
+    const livesMs = last?.kept.request?.sessionAndUser?.livesMs;
+    if (last === undefined || livesMs === undefined || idleMs(last, head) < livesMs) return [];
+    const cookie =
+      former === undefined
+        ? 'This request has no session cookie any more'
+        : 'The session of the cookie had run out';
+    const sentence = `${cookie}: it lived for ${duration(livesMs)}, and ${requestText(last.head)} used it last, ${duration(idleMs(last, head))} before`;
+    const severity = livesMs < SHORT_LIFE_MS ? 'warn' : 'info';
+    const made = routing?.layers.find(({ name }) => name === 'session')?.source;
+    return [
+      { broke: 'response', severity, sentence, anchor: 'session', place: made ?? routing?.route?.source },
+    ];
+  },
+};
+
 export const sessionRules: readonly Rule[] = [
   sessionWithoutCookie,
   sessionOverwritten,
   sessionRenewed,
   sessionChangedLate,
   sessionEmpty,
+  sessionExpired,
 ];

@@ -16,7 +16,9 @@ export interface SessionAndUser {
   mark?: string;
   /** Its cookie is `secure`: it is only sent over https. */
   onlyHttps?: true;
-  /** The mark of the session that the request's cookie named, if the response sets that cookie for this one. */
+  /** Milliseconds that it is kept after a request. */
+  livesMs?: number;
+  /** The mark of the session that the request's cookie named, if it is not this one. */
   former?: string;
   user?: Json;
   late?: string[];
@@ -72,21 +74,33 @@ function markOf(id: string): string {
   return createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
 }
 
-/** The other id that came in the cookie which has the id now; express-session signs it: `s:id.signature`. */
+/** express-session signs the id: `s:id.signature`. */
+const SIGNED = /^[^=]+=s(?::|%3A)/i;
+const NAMED_SESSION = /^[^=]*(?:sid|sess)[^=]*=/i;
+
+/** The other id that came in the cookie which is set to the id now; if none is, in one that is signed as a session's is. */
 function formerId(id: string, received: readonly string[], sent: readonly string[]): string | null {
   const cookie = pairHeaders(sent).find(
     ({ name, value }) => name.toLowerCase() === 'set-cookie' && value.includes(id),
   );
   const name = cookie?.value.split('=', 1)[0]?.trim();
   const pairs = (rawHeader(received, 'cookie') ?? '').split(';').map((pair) => pair.trim());
-  const before = pairs.filter((pair) => name !== undefined && pair.startsWith(`${name}=`));
-  const [first] = before;
-  if (first === undefined || before.some((pair) => pair.includes(id))) return null;
-  return first.slice(first.indexOf('=') + 1).replace(/^s(?::|%3A)|\..*$/gi, '');
+  if (pairs.some((pair) => pair.includes(id))) return null;
+  const before = pairs.filter((pair) =>
+    name === undefined ? SIGNED.test(pair) : pair.startsWith(`${name}=`),
+  );
+  const former = before.find((pair) => NAMED_SESSION.test(pair)) ?? before[0];
+  return former?.slice(former.indexOf('=') + 1).replace(/^s(?::|%3A)|\..*$/gi, '') ?? null;
 }
 
-function isSecure(session: Json): boolean {
-  return isRecord(session) && isRecord(session.cookie) && session.cookie.secure === true;
+/** What its cookie says of it. */
+function cookieOf(session: Json): Pick<SessionAndUser, 'onlyHttps' | 'livesMs'> {
+  const { secure, originalMaxAge }: Record<string, Json> =
+    isRecord(session) && isRecord(session.cookie) ? session.cookie : {};
+  return {
+    ...(secure === true ? { onlyHttps: true } : {}),
+    ...(typeof originalMaxAge === 'number' ? { livesMs: originalMaxAge } : {}),
+  };
 }
 
 export function readSessionAndUser(
@@ -102,7 +116,7 @@ export function readSessionAndUser(
     if (unread) (held.unread ??= []).push(name);
     else if (value === undefined) continue;
     else {
-      if (name === 'session' && isSecure(value)) held.onlyHttps = true;
+      if (name === 'session') Object.assign(held, cookieOf(value));
       held[name] = readable(value);
     }
     found = true;
