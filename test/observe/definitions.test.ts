@@ -72,6 +72,52 @@ module.exports = async (input) => {
     ]);
   });
 
+  it('of whole functions are values and types of fields, too, through files that only export', () => {
+    const files: Readonly<Record<string, string>> = {
+      'src/quotes.ts': `import { RATES, Rates } from './lib';
+import { Pool } from 'pg';
+import Base from './lib/base';
+import { log } from '@/log';
+
+const pool = new Pool();
+
+export class Quotes extends Base {
+  constructor(private readonly rates: Rates) {}
+
+  async of(size) {
+    const rate = await this.rates.read(RATES[size]);
+    return this.rounded(this.checked(log(rate)), pool);
+  }
+
+  private rounded(rate) {
+    return Math.round(rate);
+  }
+}`,
+      'src/lib/index.ts': "export * from './other';\nexport { Rates } from './rates';",
+      'src/lib/other.ts': 'export const RATES = { small: 1 };',
+      'src/lib/rates.ts': 'export class Rates {\n  async read(name) {\n    return 1;\n  }\n}',
+      'src/lib/base.ts': 'export default abstract class Base {\n  checked(rate) {\n    return rate;\n  }\n}',
+      'src/log.ts': 'export const log = (value) => value;',
+    };
+    const whole = createDefinitions({
+      root: '/app',
+      files: {
+        lines: (file) =>
+          Object.entries(files)
+            .find(([name]) => file === resolve('/app', name))?.[1]
+            .split('\n') ?? null,
+      },
+      maps: { sourceLines: () => null },
+    });
+    expect(whole('src/quotes.ts:11', 4)).to.deep.equal([
+      { name: 'rates.read', place: 'src/lib/rates.ts:2' },
+      { name: 'RATES', place: 'src/lib/other.ts:1' },
+      { name: 'this.rounded', place: 'src/quotes.ts:16' },
+      { name: 'this.checked', place: 'src/lib/base.ts:2' },
+      { name: 'log', place: 'src/log.ts:1' },
+    ]);
+  });
+
   it('are none of packages, of types, or of the function around the line', () => {
     expect(find(at('// alone'))).to.deep.equal([]);
     for (const place of ['src/orders.ts', 'src/gone.ts:1', 'src/orders.ts:900', ''])

@@ -9,7 +9,7 @@ import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
 import type { PageServices } from './page-services.ts';
 
 /** Characters of all together. */
-const LONGEST = 6000;
+const LONGEST = 8000;
 const MOST = 20;
 /** Lines of a function; of a longer one those around its place. */
 const MOST_LINES = 40;

@@ -18,6 +18,11 @@ interface Imported {
   name: string | null;
 }
 
+interface Wanted {
+  member: string | undefined;
+  isWanted?: (lines: readonly string[], index: number) => boolean;
+}
+
 const MOST = 2;
 /** Of the names that whole functions use. */
 const MOST_OF_CODE = 12;
@@ -27,12 +32,17 @@ const AFTER = 2;
 const MADE_WITHIN = 30;
 const USED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?=\s*[(`.])/g;
 /** Also of values that are not called: a table of prices, a schema. */
-const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?/g;
+const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?:\.([A-Za-z_$][\w$]*))?/g;
 /** Names that any route is registered with. */
 const REGISTERS = /^(?:app|router|routes)$/;
 const MADE_BY = /=\s*new\s+([A-Za-z_$][\w$]*)/;
 const IMPORT =
-  /\b(?:import\s+(?!type\b)|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"](\.[^'"]+)['"]/g;
+  /\b(?:import\s+(?!type\b)|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"]((?:\.|[@~#]\/)[^'"]+)['"]/g;
+const RE_EXPORT = /\bexport\s+(?:\*|\{([^}]*)\})\s*from\s*['"](\.[^'"]+)['"]/g;
+/** Modules that are followed from one to the next. */
+const DEEPEST = 4;
+/** `@/orders`: the usual alias of the folder of the sources. */
+const ALIAS = /^[@~#]\//;
 const SOURCES = ['', '.ts', '.js', '.mjs', '.cjs', '/index.ts', '/index.js'];
 
 function importsIn(lines: readonly string[]): Map<string, Imported> {
@@ -63,7 +73,7 @@ function madeFor(lines: readonly string[], at: number): string[] {
 function definedIn(lines: readonly string[], name: string): number {
   const escaped = escapeRegExp(name);
   const definition = new RegExp(
-    `^(?:export\\s+)?(?:default\\s+)?(?:async\\s+)?(?:function\\*?|class|const|let|var)\\s+${escaped}(?![\\w$])|^(?:module\\.)?exports\\.${escaped}\\s*=`,
+    `^(?:export\\s+)?(?:default\\s+)?(?:async\\s+|abstract\\s+|const\\s+(?=enum))?(?:function\\*?|class|enum|const|let|var)\\s+${escaped}(?![\\w$])|^(?:module\\.)?exports\\.${escaped}\\s*=`,
   );
   return lines.findIndex((line) => definition.test(line) && !/\brequire\(['"][^.]/.test(line));
 }
@@ -88,6 +98,11 @@ function methodIn(lines: readonly string[], name: string): number {
   return lines.findIndex((line) => method.test(line));
 }
 
+/** The class that the classes of a file extend; empty: none. */
+function baseIn(lines: readonly string[]): string {
+  return lines.map((line) => /\bclass\b.*\bextends\s+([\w$]+)/.exec(line)?.[1]).find(Boolean) ?? '';
+}
+
 export function createDefinitions({
   root,
   files,
@@ -109,27 +124,52 @@ export function createDefinitions({
     if (at !== -1) return `${file}:${at + 1}`;
     const made = MADE_BY.exec(lines[index] ?? '')?.[1];
     const from = made === undefined ? undefined : importsIn(lines).get(made);
-    return (from === undefined ? null : imported(from, file, member)) ?? definition;
+    return (from === undefined ? null : imported(from, file, { member })) ?? definition;
   }
 
-  function imported(
-    { from, name }: Imported,
-    file: string,
-    member: string | undefined,
-    isWanted: (lines: readonly string[], index: number) => boolean = () => true,
-  ): string | null {
-    const path = posix.join(posix.dirname(file), from);
+  function moduleOf(from: string, file: string): { file: string; lines: readonly string[] } | null {
+    const path = from.startsWith('.') ? posix.join(posix.dirname(file), from) : from.replace(ALIAS, 'src/');
     const typed = path.replace(/\.([cm]?)jsx?$/, '.$1ts');
     for (const found of [...SOURCES.map((end) => path + end), typed]) {
       const lines = linesOf(found);
-      if (lines === null) continue;
-      const names = name === null ? [member ?? [], 'default'].flat() : [name];
-      const at = names.map((one) => definedIn(lines, one)).find((index) => index !== -1);
-      const whole = lines.findIndex((line) => /^(?:module\.exports\s*=|export\s+default\b)/.test(line));
-      const index = at ?? (name === null ? whole : -1);
-      return index === -1 || !isWanted(lines, index) ? null : withMethod(found, index, member);
+      if (lines !== null) return { file: found, lines };
     }
     return null;
+  }
+
+  /** Through files that only export what others define. */
+  function imported(
+    { from, name }: Imported,
+    file: string,
+    { member, isWanted = () => true }: Wanted,
+    depth = 0,
+  ): string | null {
+    const found = depth < DEEPEST ? moduleOf(from, file) : null;
+    if (found === null) return null;
+    const { lines } = found;
+    const names = name === null ? [member ?? [], 'default'].flat() : [name];
+    const at = names.map((one) => definedIn(lines, one)).find((index) => index !== -1);
+    const whole = lines.findIndex((line) => /^(?:module\.exports\s*=|export\s+default\b)/.test(line));
+    const index = at ?? (name === null ? whole : -1);
+    if (index !== -1) return isWanted(lines, index) ? withMethod(found.file, index, member) : null;
+    for (const [, list, further = ''] of lines.join('\n').matchAll(RE_EXPORT)) {
+      const isNamed = list === undefined || list.split(/[\s,]+/).includes(name ?? member ?? '');
+      const where = isNamed
+        ? imported({ from: further, name }, found.file, { member, isWanted }, depth + 1)
+        : null;
+      if (where !== null) return where;
+    }
+    return null;
+  }
+
+  /** The method of a field whose class the file names: `private rates: Rates`, `this.rates = new Rates()`. */
+  function ofField(lines: readonly string[], file: string, field: string, method: string): string | null {
+    const type = new RegExp(`(?<![\\w$])${escapeRegExp(field)}\\??\\s*[:=]\\s*(?:new\\s+)?([A-Z][\\w$]*)`);
+    const name = lines.map((line) => type.exec(line)?.[1]).find((one) => one !== undefined) ?? '';
+    const from = importsIn(lines).get(name);
+    if (from !== undefined) return imported(from, file, { member: method });
+    const at = definedIn(lines, name) === -1 ? -1 : methodIn(lines, method);
+    return at === -1 ? null : `${file}:${at + 1}`;
   }
 
   /** Of the names that a line and those around it use; with `count`, of those that so many lines from there use. */
@@ -147,19 +187,29 @@ export function createDefinitions({
     const isWanted = (of: readonly string[], index: number): boolean =>
       count === undefined || !isOfPackage(of, index);
     const found = new Map<string, string>();
-    for (const [, name = '', member] of shown.join('\n').matchAll(count === undefined ? USED : NAMED)) {
+    for (const [, name = '', member, further] of shown
+      .join('\n')
+      .matchAll(count === undefined ? USED : NAMED)) {
       if (REGISTERS.test(name)) continue;
-      const from = imports.get(name);
-      const own =
-        from !== undefined ? -1 : name === 'this' ? methodIn(lines, member ?? '') : definedIn(lines, name);
+      if (name === 'this' && member !== undefined && further !== undefined) {
+        const where = ofField(lines, file, member, further);
+        if (where !== null && found.size < most) found.set(`${member}.${further}`, where);
+        continue;
+      }
+      const isOfClass = name === 'this' || name === 'super';
+      const own = isOfClass ? methodIn(lines, member ?? '') : imports.has(name) ? -1 : definedIn(lines, name);
+      const from = isOfClass && own === -1 ? imports.get(baseIn(lines)) : imports.get(name);
       const where =
         from !== undefined
-          ? imported(from, file, member, isWanted)
+          ? imported(from, file, { member, isWanted })
           : own === -1 || near(own) || !isWanted(lines, own)
             ? null
-            : withMethod(file, own, name === 'this' ? undefined : member);
+            : withMethod(file, own, isOfClass ? undefined : member);
       if (where !== null && found.size < most)
-        found.set(member !== undefined && from?.name === null ? `${name}.${member}` : name, where);
+        found.set(
+          member !== undefined && (from?.name === null || count !== undefined) ? `${name}.${member}` : name,
+          where,
+        );
     }
     return Array.from(found, ([name, definition]) => ({ name, place: definition }));
   };
