@@ -52,13 +52,18 @@ function inside(path: string, name: string | number): string {
 }
 
 export function valueLine(value: Json, options: LineOptions): CodeToken[] {
+  return tokensOf(value, options, 0);
+}
+
+/** What is measured stands as deep as it is written: else each level would measure all levels below it twice. */
+function tokensOf(value: Json, options: LineOptions, from: number): CodeToken[] {
   const { isShape = false, isBeginning = false, marked = new Set() } = options;
   let { longest } = options;
   const tokens: CodeToken[] = [];
   let length = 0;
   const isFull = (): boolean => length > longest;
-  const lengthOf = (item: Json | undefined): number =>
-    item === undefined ? 0 : textOf(valueLine(item, { ...options, longest })).length;
+  const lengthOf = (item: Json | undefined, depth: number): number =>
+    item === undefined ? 0 : textOf(tokensOf(item, { ...options, longest }, depth)).length;
   const push = (kind: string, text: string): void => {
     if (isFull()) return;
     length += text.length;
@@ -78,12 +83,12 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     const many = isAlike ? `${items.length} × ` : `${items.length} items: `;
     push('', isFolded && !isOfValues && items.length > 1 ? `[${many}` : '[');
     const last = isAlike || isBeginning || shown.length === items.length ? undefined : items.at(-1);
-    const kept = last === undefined ? 0 : lengthOf(last) + ROOM_FOR_COUNT;
+    const kept = last === undefined ? 0 : lengthOf(last, depth + 1) + ROOM_FOR_COUNT;
     const hasRoom = last !== undefined && kept * 2 < longest - length;
     if (hasRoom) longest -= kept;
     let written = 0;
     for (const item of shown) {
-      if (isFull() || (hasRoom && written > 0 && length + lengthOf(item) > longest)) break;
+      if (isFull() || (hasRoom && written > 0 && length + lengthOf(item, depth + 1) > longest)) break;
       if (written > 0) push('', ', ');
       write(item, inside(path, written), depth + 1);
       written++;
@@ -118,6 +123,6 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     }
   }
 
-  write(value, '', 0);
+  write(value, '', from);
   return tokens;
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Json } from '../../app/profiler/json.ts';
 import { textOf, valueLine } from '../../app/view-helpers/value-line.ts';
+import { cpuMsOf } from '../support/waiting.ts';
 
 const shape = (value: Json, longest = 700): string => textOf(valueLine(value, { longest, isShape: true }));
 
@@ -27,5 +28,11 @@ describe('a value in one line', () => {
     );
     const beginning = textOf(valueLine(many, { longest: 700, isShape: true, isBeginning: true }));
     expect(beginning).to.equal('[9 items: { id: 0 }, { id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, …]');
+  });
+
+  it('takes no longer for lists within lists', () => {
+    let deep: Json = [];
+    for (let depth = 0; depth < 30; depth++) deep = [{}, {}, {}, {}, {}, {}, {}, deep];
+    expect(cpuMsOf(() => shape(deep, 400))).to.be.lessThan(200);
   });
 });
