@@ -136,6 +136,21 @@ describe('the trace of layers', () => {
     ]);
   });
 
+  it('takes no longer for thousands of names on the response', async () => {
+    const before = process.cpuUsage();
+    await traceOf((app) => {
+      for (let at = 0; at < 20; at++)
+        app.use((_req, res, next) => {
+          if (at === 0) for (let name = 0; name < 15_000; name++) res.locals[`text${name}`] = name;
+          res.locals[`own${at}`] = at;
+          next();
+        });
+      app.get('/', answer);
+    }, '/');
+    // Each layer's names compared with all earlier ones took 3 s.
+    expect(process.cpuUsage(before).user / 1000).to.be.lessThan(1500);
+  });
+
   it('goes back up when a router had no answer', async () => {
     const context = await traceOf((app) => {
       const empty = express.Router();

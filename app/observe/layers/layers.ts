@@ -100,10 +100,10 @@ interface RequestTrace {
 const MOST_NAMES = 100;
 const MOST_PUT = 5;
 /** Names that Express, parsers and sessions put on each request; `length` is that of a body, for the reader of its stream. */
-const OF_EACH = new Set([
+const OF_EACH = [
   'res', 'next', 'url', 'baseUrl', 'originalUrl', 'params', 'route', 'query', 'body', 'length', 'cookies', 'signedCookies', 'secret',
   'session', 'sessionID', 'sessionStore',
-]); // prettier-ignore
+]; // prettier-ignore
 const MOST_REMOVED = 20;
 const LONGEST_NAME = 100;
 
@@ -111,15 +111,23 @@ function bodyNamesOf({ body }: RoutedRequest): readonly string[] | null {
   return isRecord(body) && !Buffer.isBuffer(body) ? Object.keys(body).slice(0, MOST_NAMES) : null;
 }
 
-/** Names that an object has got since, of values; those that begin with `_` are a library's. */
-function namesPut(object: object, before: readonly string[], names: readonly string[]): string[] {
+/** The first names that an object has got since, of values; those that begin with `_` are a library's. */
+function namesPut(
+  object: object,
+  before: readonly string[],
+  names: readonly string[],
+  ofEach: Iterable<string> = [],
+): string[] {
   if (names.length <= before.length) return [];
-  return names.filter(
-    (name) =>
-      !name.startsWith('_') &&
-      !before.includes(name) &&
-      typeof Object.getOwnPropertyDescriptor(object, name)?.value !== 'function',
-  );
+  // An application may put thousands of texts there.
+  const known = new Set([...before, ...ofEach]);
+  const put: string[] = [];
+  for (const name of names) {
+    if (put.length === MOST_PUT) break;
+    if (name.startsWith('_') || known.has(name)) continue;
+    if (typeof Object.getOwnPropertyDescriptor(object, name)?.value !== 'function') put.push(name);
+  }
+  return put;
 }
 
 /** The router's own failure to decode a path: no layer threw it. */
@@ -444,9 +452,7 @@ function createLayerTrace(
     const localNames = Object.keys(known);
     if (fact !== undefined && trace.reqNames.length > 0) {
       const put = [
-        ...namesPut(req, trace.reqNames, reqNames).flatMap((name) =>
-          OF_EACH.has(name) ? [] : [`req.${name}`],
-        ),
+        ...namesPut(req, trace.reqNames, reqNames, OF_EACH).map((name) => `req.${name}`),
         ...namesPut(known, trace.localNames, localNames).map((name) => `res.locals.${name}`),
       ];
       if (put.length > 0)
