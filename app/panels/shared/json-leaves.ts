@@ -27,8 +27,8 @@ function closing(text: string): string | null {
   return inString ? null : open.reverse().join('');
 }
 
-/** A whole text in quotes, or one that was cut, so that none is read twice; or a long number. */
-const LONG = /"(?:[^"\\]|\\.)*(?:"|$)|-?\d{16,}(?![\d.eE])/gs;
+/** A whole text in quotes, or one that was cut, also in an escape: none is read twice. Or a whole long number. */
+const LONG = /"(?:[^"\\]|\\(?:.|$))*(?:"|$)|(?<!\d)-?\d{16,}(?![\d.eE])/gs;
 
 /** Numbers that JavaScript can't hold become texts: `JSON.parse` would change their last digits. */
 function withAllDigits(text: string): string {
