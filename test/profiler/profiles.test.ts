@@ -281,6 +281,21 @@ describe('profiles', () => {
       expect([before > 0, reads]).to.deep.equal([true, before]);
     });
 
+    it('have those before them read at once, not one after the other', async () => {
+      let [open, most] = [0, 0];
+      async function read(token: string) {
+        most = Math.max(most, ++open);
+        const found = await memory.read(token);
+        open--;
+        return found;
+      }
+      const others = createProfiles({ recorder, store: { ...memory, read } });
+      const [row] = (await memory.find(everything)).rows;
+      const found = await others.read(row?.token ?? '');
+      expect(await others.before(found!.profile)).to.have.length(2);
+      expect(most).to.equal(2);
+    });
+
     it('are counted, and added up by route', async () => {
       const { counts } = await profiles.countsAndHistogram({ counts: [{ ...everything, mark: 'bad' }] });
       expect(counts).to.deep.equal([2]);

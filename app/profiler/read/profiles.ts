@@ -168,10 +168,10 @@ export function createProfiles(options: {
     try {
       const page = { isFull: true, limit, offset: 0, counted: false as const };
       const { rows } = await store.find({ ...query, ...page });
+      const read = await Promise.all(rows.map(({ token }) => store.read(token)));
       const others: EarlierRequest[] = [];
       const between = createTurns();
-      for (const { token } of rows) {
-        const found = await store.read(token);
+      for (const found of read) {
         if (found !== null) others.push(recorder.conclude.earlierRequest(documentIn(found)));
         await between();
       }
@@ -247,16 +247,17 @@ export function createProfiles(options: {
     // If the store fails, the panels that need the shared value say so.
     await Promise.all(missing.map(readShared)).catch(() => undefined);
     const asked = recorder.conclude.asks(document);
+    const others = (name: Others) => (asked[name] ? readers[name](document) : undefined);
+    const [earlier, siblings, overlapping, reported] = await Promise.all([
+      others('earlier'),
+      others('siblings'),
+      others('overlapping'),
+      readReported(document),
+    ]);
     const sharedOf = (id: string): SharedValue | undefined => recorder.sharedOf(id) ?? known.get(id);
-    return {
-      sharedOf,
-      earlier: asked.earlier ? await readers.earlier(document) : undefined,
-      siblings: asked.siblings ? await readers.siblings(document) : undefined,
-      overlapping: asked.overlapping ? await readers.overlapping(document) : undefined,
-      reported: await readReported(document),
-      // One that overlaps may end, and be stored, later.
-      isWhole: missing.every(isKnown) && !asked.overlapping,
-    };
+    // One that overlaps may end, and be stored, later.
+    const isWhole = missing.every(isKnown) && !asked.overlapping;
+    return { sharedOf, earlier, siblings, overlapping, reported, isWhole };
   }
 
   const labels = createLabels({
