@@ -117,15 +117,23 @@ function byAnother(kept: Given, block: Block, overlapping: readonly OtherRequest
   };
 }
 
-/** Lines of what ended last before it and began first after it. */
-function between({ database, http_client: calls, views, request }: Given, block: Block): string {
+/** Lines of what ended last before it and began first after it, while the layer ran. */
+function between(
+  { database, http_client: calls, views, request }: Given,
+  block: Block,
+  layer: RanLayer,
+): string {
   const ends = block.startMs + block.durationMs;
-  const steps = [...(database?.queries ?? []), ...(calls?.calls ?? []), ...(views?.views ?? [])];
+  const until = layer.nextMs === null ? Infinity : layer.startMs + layer.nextMs;
+  const steps = [...(database?.queries ?? []), ...(calls?.calls ?? []), ...(views?.views ?? [])].filter(
+    ({ startMs }) => startMs >= layer.startMs && startMs <= until,
+  );
   const before = steps
     .filter((step) => endOf(step) <= block.startMs + SAMPLED_MS)
     .toSorted((a, b) => endOf(b) - endOf(a))[0];
   const { sentFrom = null, headersAtMs = null } = request?.response ?? {};
-  const sent = headersAtMs === null ? [] : [{ startMs: headersAtMs, caller: sentFrom }];
+  const sent =
+    headersAtMs === null || headersAtMs > until ? [] : [{ startMs: headersAtMs, caller: sentFrom }];
   const after = [...steps, ...sent]
     .filter(({ startMs }) => startMs >= ends - SAMPLED_MS)
     .toSorted((a, b) => a.startMs - b.startMs)[0];
@@ -155,7 +163,7 @@ function causeOf(
   const layer = layerOf(kept, block);
   if (layer !== undefined)
     return {
-      text: `in synchronous code of ${nameOfLayer(layer)}${between(kept, block)}`,
+      text: `in synchronous code of ${nameOfLayer(layer)}${between(kept, block, layer)}`,
       place: layer.source,
     };
   if (isWaiting(block)) return null;

@@ -10,6 +10,7 @@ import type { PageServices } from './page-services.ts';
 
 /** Characters of all together. */
 const LONGEST = 8000;
+const SHORTEST = 100;
 const MOST = 20;
 /** Lines of a function; of a longer one those around its place. */
 const MOST_LINES = 40;

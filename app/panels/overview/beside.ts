@@ -38,7 +38,7 @@ function overlapRow({ head, startMs, shared }: Overlap): BesideRow {
     label: `${method} ${pathOf(url)}`.slice(0, 200),
     note: noteOf([
       status === null ? null : String(status),
-      `${durationText(Math.abs(startMs))} ${startMs < 0 ? 'before' : 'after'} this one`,
+      `began ${durationText(Math.abs(startMs))} ${startMs < 0 ? 'before' : 'after'} this one began`,
       durationMs === null ? 'still running' : `ran ${durationText(durationMs)}`,
     ]),
     text: first.map(({ name, order }) => `${name}: ${order}`).join('; '),

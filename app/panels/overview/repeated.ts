@@ -136,13 +136,15 @@ function fieldsOf(runs: readonly Step[], { texts, shared }: Differing): Field[] 
     const marks = marksOf(run, usual ?? run, first);
     return isOdd ? runText(shorten(texts[at] ?? '', LONGEST_ODD), marks) : [];
   });
+  const last = runs.at(-1);
+  const isLastOdd = last?.tone === 'bad' || (usual !== null && (last?.outcome ?? null) !== usual.outcome);
   const more = odd.length > MOST_ODD ? ` and ${count(odd.length - MOST_ODD)} more` : '';
   return [
     ...(shared === null ? [] : [{ label: 'First run', value: listed[0] ?? '' }]),
     ...(odd.length === 0
       ? []
       : [{ label: 'Other outcome', value: `${odd.slice(0, MOST_ODD).join(' · ')}${more}` }]),
-    ...((texts.at(-1) ?? '') === ''
+    ...((texts.at(-1) ?? '') === '' || isLastOdd
       ? []
       : [{ label: 'Last run', value: shorten(texts.at(-1) ?? '', LONGEST) }]),
   ];
