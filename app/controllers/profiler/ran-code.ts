@@ -139,7 +139,9 @@ export function ranCode({ steps, handlers, middleware }: RanLines, from: CodeFro
 
   function add(place: string, most: number): void {
     const source =
-      parts.length === MOST || parts.some((part) => hasLine(part, place)) ? null : sourceAt(place);
+      room < SHORTEST || parts.length === MOST || parts.some((part) => hasLine(part, place))
+        ? null
+        : sourceAt(place);
     if (source === null || (source.changedAt ?? 0) > startedAt) return;
     const [, file = '', line] = /^(.*):(\d+)$/.exec(place) ?? [];
     const { excerpt } = source;
