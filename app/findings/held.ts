@@ -1,6 +1,7 @@
 /** Values of another request in the statements of this one. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
+import { clockOf } from '../panels/shared/overlap.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { type Leaf, leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedBy, type ReceivedField, receivedFields } from '../panels/shared/received.ts';
@@ -9,11 +10,29 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { type Caller, callerOf, isSame } from './shared/callers.ts';
-import type { Database, Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
+import { type Caller, callerOrMark, isSame } from './shared/callers.ts';
+import {
+  type Database,
+  endOf,
+  type Interval,
+  type Kept,
+  type Needs,
+  type OtherRequest,
+  type Rule,
+} from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
-import { draftAt, kindOf, labelOf, type Read, readsOf, runsOf, sqlOf, textOf } from './shared/queries.ts';
-import { count, excerpt, listOf, requestText } from './shared/wording.ts';
+import {
+  draftAt,
+  kindOf,
+  labelOf,
+  PRIMARY,
+  type Read,
+  readsOf,
+  runsOf,
+  sqlOf,
+  textOf,
+} from './shared/queries.ts';
+import { count, duration, excerpt, listOf, requestText } from './shared/wording.ts';
 
 interface Compared {
   table: string | null;
@@ -103,14 +122,18 @@ const filterLeft: Rule<Needs<'request' | 'database'>> = {
   },
 };
 
-/** Values that its steps returned: rows, replies of a cache or a service. */
-function returnedTo({ database, cache, http_client: calls }: Partial<Kept>): Leaf[] {
+interface Steps {
+  queries?: Database['queries'] | undefined;
+  items?: Kept['cache']['items'] | undefined;
+  calls?: Kept['http_client']['calls'] | undefined;
+}
+
+/** Values that steps returned: rows, replies of a cache or a service. */
+function returnedTo({ queries = [], items = [], calls = [] }: Steps): Leaf[] {
   return [
-    ...(database?.queries ?? []).flatMap((query) => foundRows(query)),
-    ...(calls?.calls ?? []).map(
-      ({ responseBody }) => parseBeginning(responseBody?.text ?? '')?.value ?? null,
-    ),
-    ...(cache?.items ?? []).map(({ found }) => found?.value ?? null),
+    ...queries.flatMap((query) => foundRows(query)),
+    ...calls.map(({ responseBody }) => parseBeginning(responseBody?.text ?? '')?.value ?? null),
+    ...items.map(({ found }) => found?.value ?? null),
   ].flatMap((one) => leavesOf(one));
 }
 
@@ -179,9 +202,10 @@ const listLeft: Rule<Made> = {
   fix: 'Copy the list before you add to it: `{ ...item, extras: [...item.extras] }` or `structuredClone(item)`. A spread copies the first level only, so `push` changes the list that all requests share.',
   compares: mayBeListed,
   find(kept, head, { earlier }) {
-    const { request, routing } = kept;
+    const { request, routing, database, cache, http_client: client } = kept;
     if (!mayBeListed(kept, head)) return [];
-    const read = new Set(returnedTo(kept).map(({ value }) => value));
+    const steps = { queries: database?.queries, items: cache?.items, calls: client?.calls };
+    const read = new Set(returnedTo(steps).map(({ value }) => value));
     const own = listedBy(request);
     const before = earlier.filter(({ head: other }) => other.process === head.process);
     return filledIn(kept)
@@ -212,7 +236,7 @@ const listLeft: Rule<Made> = {
   },
 };
 
-type Held = Needs<'request' | 'database', 'cache' | 'http_client'>;
+type Held = Needs<'request' | 'database', 'cache' | 'http_client' | 'runtime'>;
 
 /** Single values that a request got, by where: a field of the first row of a statement, a reply of a cache or service, a part of the path. */
 function sourcesOf({ request, database, cache, http_client: calls }: Held): Map<string, string> {
@@ -244,25 +268,32 @@ function varies({ table, column, value }: Compared, others: readonly OtherReques
   });
 }
 
-/** Ids that statements ask for although nothing gave them to the request; none if some of what it got is not recorded. */
-function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[] {
-  const { request, database, http_client: calls } = kept;
-  const strange = comparedIn(database).filter(({ column }) => OF_ID.test(column));
-  if (strange.length === 0) return [];
-  const isUnknown = database.queries.some((query) => {
+/** All values that a request had got by a moment, as texts; null if some of them are not recorded. */
+function hadBy(kept: Held, head: ProfileHead, atMs = Infinity): Set<string> | null {
+  const { request, database, cache, http_client: calls } = kept;
+  const isEarlier = (work: Interval): boolean => endOf(work) <= atMs;
+  const queries = database.queries.filter(isEarlier);
+  const items = (cache?.items ?? []).filter(isEarlier);
+  const made = (calls?.calls ?? []).filter(isEarlier);
+  const isUnknown = queries.some((query) => {
     const rows = foundRows(query).length;
     const kind = kindOf(database, query);
     // A driver tells the id of a new row beside the rows.
     return kind === 'read' ? (query.rows ?? 0) > rows : kind === 'write' && rows === 0;
   });
-  if (isUnknown || calls?.calls.some(({ responseBody }) => responseBody?.truncated === true) === true)
-    return [];
-  const had = new Set([
+  if (isUnknown || made.some(({ responseBody }) => responseBody?.truncated === true)) return null;
+  return new Set([
     ...receivedBy(head, kept),
-    ...returnedTo(kept).map(({ value }) => String(value)),
+    ...returnedTo({ queries, items, calls: made }).map(({ value }) => String(value)),
     ...request.headers.map(({ value }) => value),
   ]);
-  return strange.filter(({ value }) => !had.has(value));
+}
+
+/** Ids that statements ask for although nothing gave them to the request; none if some of what it got is not recorded. */
+function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[] {
+  const strange = comparedIn(kept.database).filter(({ column }) => OF_ID.test(column));
+  const had = strange.length === 0 ? null : hadBy(kept, head);
+  return had === null ? [] : strange.filter(({ value }) => !had.has(value));
 }
 
 /** A single value came from elsewhere for this request than for the one whose value the statement has. */
@@ -298,7 +329,7 @@ function boundBefore(
     const { request, database } = kept;
     const [query] = runsOf(database, sql);
     const value = textOf(query?.bindings.find((one) => one.name === name)?.value);
-    return value === null ? [] : [{ caller: callerOf(request), value, token: head.token }];
+    return value === null ? [] : [{ caller: callerOrMark(request), value, token: head.token }];
   });
 }
 
@@ -308,7 +339,7 @@ function givenByAnother(
   head: ProfileHead,
   { earlier, overlapping }: RuleBeside,
 ): FindingDraft[] {
-  const own = callerOf(request);
+  const own = callerOrMark(request);
   if (own === null || overlapping.length === 0) return [];
   const received = receivedBy(head, { request });
   return readsOf(database).flatMap((one): FindingDraft[] => {
@@ -334,21 +365,85 @@ function givenByAnother(
   });
 }
 
+/** Values that the statements of a request were given for a column; a primary key is one of its table. */
+function valuesFor({ kept }: OtherRequest, table: string | null, column: string): string[] {
+  return readsOf(kept.database)
+    .filter(({ read }) => !PRIMARY.test(column) || read.table === table)
+    .flatMap(({ query }) => query.bindings)
+    .flatMap(({ name, value }) => (name === column ? (textOf(value) ?? []) : []))
+    .filter((value) => !isMasked(value));
+}
+
+/** While it waited, the request of another caller began, and then a statement had the value of that one. */
+function replacedMeanwhile(
+  kept: Held,
+  head: ProfileHead,
+  { earlier, siblings, overlapping }: RuleBeside<Partial<Kept>>,
+): FindingDraft[] {
+  const { request, database } = kept;
+  const own = callerOrMark(request);
+  if (own === null || overlapping.length === 0) return [];
+  const running = new Set(overlapping.map((other) => other.head.token));
+  const before = [...earlier, ...siblings].filter(
+    (other) => other.head.process === head.process && !running.has(other.head.token),
+  );
+  return readsOf(database).flatMap((one): FindingDraft[] => {
+    const { query, read } = one;
+    for (const { name, value: given } of query.bindings) {
+      const value = textOf(given);
+      if (value === null || isMasked(value) || own.value === value || !OF_ID.test(name)) continue;
+      const valuesOf = (other: OtherRequest): string[] => valuesFor(other, read.table, name);
+      const mine = before.filter((other) => isSame(own, callerOrMark(other.kept.request)));
+      const usual = mine.filter((other) => valuesOf(other).length > 0);
+      if (new Set(usual.flatMap(valuesOf)).size !== 1 || usual.flatMap(valuesOf).includes(value)) continue;
+      const by = overlapping.find((other) => {
+        const theirs = callerOrMark(other.kept.request);
+        const { shiftMs } = clockOf({ head, kept: { ...kept } }, other);
+        const isMeanwhile = shiftMs >= 0 && shiftMs <= query.startMs && other.head.process === head.process;
+        if (!isMeanwhile || theirs === null || theirs.by !== own.by || isSame(own, theirs)) return false;
+        const past = before.filter(({ kept: { request: asked } }) => isSame(theirs, callerOrMark(asked)));
+        return (
+          valuesOf(other).includes(value) &&
+          [other, ...past].flatMap(valuesOf).every((each) => each === value)
+        );
+      });
+      if (by === undefined || hadBy(kept, head, query.startMs)?.has(value) !== false) continue;
+      const { shiftMs } = clockOf({ head, kept: { ...kept } }, by);
+      const sentence = `${labelOf(database, query)} was given the ${excerpt(name, 40)} of another ${own.by}, whose request began ${duration(shiftMs)} after this one (${by.head.token}), and not that of ${count(usual.length, 'earlier request')} of this one: something that both requests share held it`;
+      return [draftAt(one, sentence, 'bad')];
+    }
+    return [];
+  });
+}
+
 function mayBeOfAnother(kept: Held, head: ProfileHead): boolean {
-  return callerOf(kept.request) !== null || strangeIn(kept, head).length > 0;
+  return callerOrMark(kept.request) !== null || strangeIn(kept, head).length > 0;
+}
+
+/** Another request ran at the same time, and it has a statement that was given an id. */
+function mayBeReplaced({ request, database, runtime }: Held): boolean {
+  return (
+    (runtime?.concurrent ?? 1) > 1 &&
+    callerOrMark(request) !== null &&
+    database.queries.some(({ bindings }) => bindings.some(({ name }) => OF_ID.test(name)))
+  );
 }
 
 const valueOfAnotherRequest: Rule<Held> = {
   name: 'value-of-another-request',
   needs: ['request', 'database'],
   labels: ['another request’s value'],
-  why: 'A statement got a value that belongs to a request that ran at the same time. This request received another value from the same line, or its user or `X-Tenant` always uses another one.',
+  why: 'A statement got a value that belongs to a request that ran at the same time. This request received another value from the same line, or its user, `X-Tenant`, credentials or session always use another one.',
   fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. All requests that run at the same time share the fields of a service and the variables of a module.',
   compares: mayBeOfAnother,
+  relates: mayBeReplaced,
   overlaps: mayBeOfAnother,
   find(kept, head, beside) {
-    const held = heldForAnother(kept, head, beside);
-    return held.length > 0 ? held : givenByAnother(kept, head, beside);
+    for (const find of [heldForAnother, givenByAnother, replacedMeanwhile]) {
+      const found = find(kept, head, beside);
+      if (found.length > 0) return found;
+    }
+    return [];
   },
 };
 

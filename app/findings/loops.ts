@@ -106,7 +106,7 @@ const nPlusOne: Rule<Needs<'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
   labels: ['N+1'],
-  why: 'At least three reads came from one line and differ only in values. Ignored: up to five quick ones for a list with such a LIMIT, SQLite under 1 ms, reads given a value of the row before, and loops that write the table.',
+  why: 'At least three reads came from one line and differ only in values. Ignored: up to five quick ones for a list with such a LIMIT, SQLite under 1 ms, reads each given a value of the row before, and loops that write the table.',
   fix: 'Collect the values first, then read all rows with one statement (`where id in (…)`, `whereIn`, a join).',
   find({ database }, { durationMs: wholeMs }) {
     return loopsOf(database, 'n+1', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Json } from '../../app/profiler/json.ts';
 import { draftsOf, ruleOf, sentencesOf } from '../support/find-by-rule.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
@@ -135,6 +136,66 @@ describe('finding value-of-another-request', () => {
     expect(of(irma, [asked(1, 1, 'cccccc')], before), 'of nobody').to.deep.equal([]);
     const list: AskedQuery = { sql: 'select id from patients', rows: 40, found: [{ id: 1 }] };
     expect(of(asked(1, 2, 'dddddd', [list]), [other], before), 'perhaps of a row').to.deep.equal([]);
+  });
+
+  describe('with credentials that only a mark tells apart', () => {
+    const LIST = 'select id from visit where practice_id = $1';
+    const INSERT = 'insert into visit (practice_id, reason) values ($1, $2)';
+    /** A request with these credentials, `startedAt` after the one that is judged. */
+    const visit = (
+      mark: string,
+      practice: string,
+      startedAt: number,
+      { sql = LIST, body = {}, first = [] }: { sql?: string; body?: Json; first?: AskedQuery[] } = {},
+    ) => ({
+      head: { token: `${mark}${startedAt}`, url: '/visits', status: 200, process: 'p1', startedAt },
+      kept: {
+        request: { ...keptRequest({ body }), headers: [], mark },
+        database: keptQueries(...Array<AskedQuery>(9).fill({ sql: 'select 1', rows: 0 }), ...first, {
+          sql,
+          bindings: { practice_id: practice, reason: 'vaccination' },
+        }),
+        runtime: { concurrent: 2 },
+      },
+    });
+    const ofInsert = (
+      own: ReturnType<typeof visit>,
+      overlapping: readonly object[],
+      siblings: readonly object[],
+    ) => draftsOf('value-of-another-request', own.kept, own.head, { overlapping, siblings });
+    const insert = (more: { body?: Json; first?: AskedQuery[] } = {}, practice = 'moor') =>
+      visit('nissen', practice, 0, { sql: INSERT, ...more });
+    const before = [visit('nissen', 'hafen', -900)];
+    const meanwhile = [visit('behn', 'moor', 5)];
+
+    it('names the request that began meanwhile, whose value a statement got', () => {
+      expect(rule.relates?.(insert().kept, insert().head as never)).to.equal(true);
+      const [draft] = ofInsert(insert(), meanwhile, before);
+      expect(draft).to.include({ severity: 'bad', anchor: 'q10' });
+      expect(draft?.sentence).to.match(
+        /^insert into visit was given the practice_id of another caller, whose request began 5\.0 ms after this one \(behn5\), and not that of 1 earlier request of this one/,
+      );
+    });
+
+    it('ignores a value that was received or read, one that varies, and a request that began before or did not use it', () => {
+      expect(ofInsert(insert({}, 'hafen'), meanwhile, before), 'its own').to.deep.equal([]);
+      expect(ofInsert(insert({ body: { practice: 'moor' } }), meanwhile, before), 'received').to.deep.equal(
+        [],
+      );
+      const read = { sql: 'select practice from vets', found: [{ practice: 'moor' }] };
+      expect(ofInsert(insert({ first: [read] }), meanwhile, before), 'read').to.deep.equal([]);
+      const many = { sql: 'select practice from vets', rows: 40, found: [{ practice: 'hafen' }] };
+      expect(ofInsert(insert({ first: [many] }), meanwhile, before), 'perhaps read').to.deep.equal([]);
+      const both = [...before, visit('nissen', 'moor', -800)];
+      expect(ofInsert(insert(), meanwhile, both), 'varies').to.deep.equal([]);
+      expect(ofInsert(insert(), meanwhile, []), 'the first of this caller').to.deep.equal([]);
+      expect(ofInsert(insert(), [visit('behn', 'moor', -5)], before), 'began before').to.deep.equal([]);
+      expect(ofInsert(insert(), [visit('behn', 'moor', 15)], before), 'began afterwards').to.deep.equal([]);
+      expect(ofInsert(insert(), [visit('behn', 'wald', 5)], before), 'another one').to.deep.equal([]);
+      expect(ofInsert(insert(), [visit('nissen', 'moor', 5)], before), 'the same caller').to.deep.equal([]);
+      const moved = [...before, visit('behn', 'hafen', -700)];
+      expect(ofInsert(insert(), meanwhile, moved), 'all have moved').to.deep.equal([]);
+    });
   });
 
   it('ignores a value of its own, of the address, or of both, and one that was not usual', () => {

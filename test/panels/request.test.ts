@@ -119,6 +119,20 @@ describe('panel request: what is kept', () => {
     expect(load(html)('#request-headers .say').text()).to.contain('masked: name');
   });
 
+  it('marks credentials, the same for the same', async () => {
+    const markOf = async (...headers: string[]) => (await record({ headers })).data.mark;
+    const [own, again, other] = [
+      await markOf('Authorization', 'Bearer 0123456789abcdef'),
+      await markOf('authorization', 'Bearer 0123456789abcdef'),
+      await markOf('Authorization', 'Bearer fedcba9876543210'),
+    ];
+    expect(own)
+      .to.match(/^[0-9a-f]{8}$/)
+      .and.to.equal(again)
+      .and.not.to.equal(other);
+    expect(await markOf('Accept', '*/*')).to.equal(undefined);
+  });
+
   it('shows form fields, files and what a parser made, masked by name', async () => {
     const { html, profile } = await record({
       method: 'POST',

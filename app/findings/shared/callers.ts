@@ -1,6 +1,7 @@
 /** Who sent a request: its user, or the header by which a gateway names one. */
 import type { KeptRequest } from '../../panels/request/data.ts';
 import { leavesOf } from '../../panels/shared/json-leaves.ts';
+import { isRecord } from '../../profiler/json.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import { PRIMARY } from './queries.ts';
 
@@ -24,6 +25,14 @@ export function callerOf(request: KeptRequest | undefined): Caller | null {
   const [, word = ''] = IDENTITY.exec(name) ?? [];
   if (value === '' || isMasked(value)) return null;
   return { by: name.toLowerCase(), words: new RegExp(word, 'i'), value };
+}
+
+/** The caller, or what tells callers apart if nothing names one: a mark of the credentials, or of the session. */
+export function callerOrMark(request: KeptRequest | undefined): Caller | null {
+  const { session, mark } = request?.sessionAndUser ?? {};
+  const isUsed = isRecord(session) && Object.keys(session).length > 0;
+  const value = request?.mark ?? (isUsed ? mark : undefined);
+  return callerOf(request) ?? (value === undefined ? null : { by: 'caller', words: /^$/, value });
 }
 
 export function isSame(one: Caller | null, other: Caller | null): boolean {

@@ -71,6 +71,8 @@ export interface KeptRequest {
   /** Received cookies: name and length of the value. */
   jar: { name: string; length: number }[];
   expiring?: TokenTimes[] | undefined;
+  /** The same for requests of one process that have the same credentials in a header. */
+  mark?: string | undefined;
   body: ReceivedBody | null;
   sessionAndUser: SessionAndUser | null;
   appLocals?: readonly Facts['appLocal'][] | undefined;

@@ -14,7 +14,7 @@ import type { KeptRequest, ReceivedBody, RequestPanelData, Response } from './da
 import { decodePreview, mediaTypeOf, storedText } from '../../profiler/http-text.ts';
 import { partNames } from '../shared/form-parts.ts';
 import { noRequest, presentRequest } from './present.ts';
-import { readSessionAndUser } from './session-and-user.ts';
+import { markOf, readSessionAndUser } from './session-and-user.ts';
 import { tokenTimesOf } from './token-times.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
 import { headerAuthors, layerName, type NamedAuthors } from '../shared/header-authors.ts';
@@ -39,6 +39,13 @@ function readJar(headers: readonly NamedValue[]): RequestPanelData['jar'] {
         ? { name: '', length: pair.length }
         : { name: pair.slice(0, at), length: pair.length - at - 1 };
     });
+}
+
+function credentialsMark(headers: readonly NamedValue[]): string | undefined {
+  const sent = headers.filter(({ name }) =>
+    /^(?:authorization|x-(?:api-key|auth-token|access-token))$/i.test(name),
+  );
+  return sent.length === 0 ? undefined : markOf(sent.map(({ value }) => value).join('\n'));
 }
 
 function readClient({ remoteAddress, remotePort, origin }: RequestFact): KeptRequest['client'] {
@@ -196,6 +203,7 @@ function collect(context: Context): KeptRequest | null {
     headers,
     jar: readJar(headers),
     expiring: tokenTimesOf(headers),
+    mark: credentialsMark(headers),
     body: body === undefined ? null : readBody(body, request.rawHeaders),
     sessionAndUser:
       context.kind === 'request' ? readSessionAndUser(request, response?.rawHeaders ?? []) : null,

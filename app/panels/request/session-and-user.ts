@@ -70,7 +70,8 @@ function idOf(live: object): string | undefined {
   return typeof id !== 'string' || Object.keys(session).includes('id') ? undefined : id;
 }
 
-function markOf(id: string): string {
+/** The same for the same text, as long as the process runs. */
+export function markOf(id: string): string {
   return createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
 }
 
