@@ -67,8 +67,8 @@ const MOST_FILES = 300;
 /** `isEvaluated`: its lines are those of the code that webpack made of it. */
 type KnownFile = Pick<ThrownFrame, 'kind' | 'package'> & { path: string; isEvaluated?: true };
 
-/** A module that webpack evaluates, as Next.js does in development: its layer, and its path in the folder of the application. */
-const WEBPACK = /^webpack-internal:\/\/\/(?:\([\w-]+\)\/)?\.\/([^?]+)$/;
+/** A module that webpack evaluates in development, with its path in the folder of the application: by `eval-source-map` (in Next.js with a layer), or by `eval`. */
+const WEBPACK = /^(?:webpack-internal:\/\/\/(?:\([\w-]+\)\/)?|webpack:\/\/[^/]*\/)\.\/([^?]+)(?:\?\w*)?$/;
 
 interface Budget {
   links: number;

@@ -353,12 +353,16 @@ describe('frames', () => {
     const frames = framesOf([
       'POST (webpack-internal:///(rsc)/./app/urls.ts:13:23)',
       'load (webpack-internal:///./app/urls.ts:1:1)',
+      'eval (webpack://shop/./app/urls.ts?:2:125)',
+      'next (webpack://shop/./node_modules/mocha/index.js?:163:13)',
       'POST (webpack-internal:///(rsc)/./app/absent.ts:13:23)',
       'async run (webpack-internal:///(rsc)/../node_modules/next/loader.js?name=./app/urls.ts:1:1)',
     ]);
     expect(frames.map(({ file, line, kind }) => [file, line, kind])).to.deep.equal([
       ['app/urls.ts', null, 'own'],
       ['app/urls.ts', null, 'own'],
+      ['app/urls.ts', null, 'own'],
+      ['webpack://shop/./node_modules/mocha/index.js?', 163, 'vendor'],
       ['webpack-internal:///(rsc)/./app/absent.ts', 13, 'vendor'],
       ['webpack-internal:///(rsc)/../node_modules/next/loader.js?name=./app/urls.ts', 1, 'vendor'],
     ]);
