@@ -4,7 +4,9 @@ import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { isInLibrary } from '../profiler/read/rows.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { frameLine, type ThrownFrame } from '../profiler/record/thrown.ts';
+import { pathOf } from '../profiler/request-target.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName, lostMethods, outcomeOf, typeOf } from './shared/calls.ts';
 import {
@@ -316,6 +318,13 @@ const errorAnswered2xx: Rule<Needs<'routing', 'exception'>> = {
 /** Express prints what no error handler took: an exception of this profile if it came before the end, else the response said it. */
 const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
 
+/** `GET /none 404`: what an access log, or a framework, says of a response that tells the failure itself. */
+function isAccessLine(message: string, { status, method, url }: ProfileHead): boolean {
+  if (status === null || status < 400) return false;
+  const words = message.split(/[^\w/.~%-]+/);
+  return [String(status), method, pathOf(url)].every((word) => words.includes(word));
+}
+
 function isRefusal({ thrown }: ExceptionData['errors'][number]): boolean {
   const type = thrown.chain[0]?.properties?.type;
   return typeof type === 'string' && /^(?:entity|encoding|charset|parameters)\./.test(type);
@@ -327,7 +336,8 @@ const loggedError: Rule<Needs<'logs', 'exception'>> = {
   labels: ['logged error'],
   why: 'A line of level error or higher was logged during the request, and the response status is not a 5xx.',
   fix: 'Report the failure in the response, or log expected cases at a lower level. Reserve `error` for failures that need action.',
-  find({ logs: { lines }, exception }, { status, outcome }) {
+  find({ logs: { lines }, exception }, request) {
+    const { status, outcome } = request;
     if (status !== null && status >= 500) return [];
     const isTold = (status !== null && status >= 400) || (exception?.errors.some(wasSeen) ?? false);
     // Rules of their own say that a body was refused, and that the response broke off.
@@ -337,7 +347,10 @@ const loggedError: Rule<Needs<'logs', 'exception'>> = {
     const isSent = (message: string): boolean =>
       sent.some(({ thrown }) => message.includes(thrown.chain[0]?.message || '\0'));
     const isError = ({ level, caller, message }: (typeof lines)[number]): boolean =>
-      level === 'error' && !(isTold && BY_EXPRESS.test(caller ?? '')) && !isSent(message);
+      level === 'error' &&
+      !(isTold && BY_EXPRESS.test(caller ?? '')) &&
+      !isAccessLine(message, request) &&
+      !isSent(message);
     const index = lines.findIndex(isError);
     const first = lines[index];
     if (first === undefined) return [];

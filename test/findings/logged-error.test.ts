@@ -46,6 +46,31 @@ describe('finding logged-error', () => {
     expect(finding?.place).to.match(/^test\/findings\/logged-error\.test\.ts:\d+$/);
   });
 
+  it('leaves the line of an access log alone where the response is a 4xx', () => {
+    const found = (message: string, status: number): number => {
+      const line = {
+        level: 'error' as const,
+        channel: 'console',
+        message,
+        context: null,
+        caller: null,
+        atMs: 1,
+      };
+      return draftsOf(
+        'logged-error',
+        { logs: { lines: [line], dropped: 0 } },
+        { status, method: 'GET', url: '/none?a=1' },
+      ).length;
+    };
+    // SvelteKit, and access logs.
+    for (const message of ['\n[404] GET /none', 'GET /none - 404 in 3 ms', 'HTTP GET "/none": 404'])
+      expect(
+        [404, 400, 200].map((status) => found(message, status)),
+        message,
+      ).to.deep.equal([0, 1, 1]);
+    expect(found('GET /nones failed with 404', 404)).to.equal(1);
+  });
+
   it('masks a secret that the request contained', async () => {
     const { of, profile } = await ask('/secret', {
       headers: { authorization: 'Bearer 5ecret-of-the-request' },
