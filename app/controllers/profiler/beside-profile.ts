@@ -31,9 +31,7 @@ export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercenti
 }
 
 type Placed = Pick<Finding, 'place' | 'path'>;
-type SourceFrom = Pick<Profile, 'startedAt'> & Pick<PageServices, 'sourceAt' | 'definitionsAt'>;
-
-const NOTHING_SEEN = { evidence: [], uses: [] };
+type SourceFrom = Pick<Profile, 'startedAt'> & Pick<PageServices, 'sourceAt'>;
 
 /** The lines around a place, unless the file was changed since. */
 function sourceOf(
@@ -72,31 +70,25 @@ function sourceAbove(
   return shown;
 }
 
-/** Definitions in the files of the lines that led there are at those lines. */
-function usesOf({ place = '', path = [] }: Placed, { definitionsAt }: SourceFrom): ExplainedFinding['uses'] {
-  const isAbove = (file: string): boolean => path.some((line) => line.startsWith(`${file}:`));
-  return definitionsAt(place).filter((one) => !isAbove(one.place.replace(/:\d+$/, '')));
-}
-
 /** `recorded`: source that was kept with the request. */
 export function sourcesOf(
   placed: Placed,
   from: SourceFrom,
   recorded: ExplainedFinding['evidence'] = [],
-): Pick<ExplainedFinding, 'evidence' | 'uses'> {
+): ExplainedFinding['evidence'] {
   const own = recorded.length > 0 ? recorded : sourceOf(placed.place ?? '', from);
-  return { evidence: sourceAbove(placed.path ?? [], from, own), uses: usesOf(placed, from) };
+  return sourceAbove(placed.path ?? [], from, own);
 }
 
 function explain(
   findings: readonly ReadFinding[],
   rules: RuleTexts,
-  seen: (finding: Finding) => Pick<ExplainedFinding, 'evidence' | 'uses'>,
+  seen: (finding: Finding) => ExplainedFinding['evidence'],
 ): ExplainedFinding[] {
   return findings.map((finding, index) => {
     const { rule = '' } = finding;
     const { why = '', fix = '' } = Object.hasOwn(rules, rule) ? (rules[rule] ?? {}) : {};
-    return { fix, ...finding, why, ...(index < MOST_EXPLAINED ? seen(finding) : NOTHING_SEEN) };
+    return { fix, ...finding, why, evidence: index < MOST_EXPLAINED ? seen(finding) : [] };
   });
 }
 
@@ -215,17 +207,14 @@ export async function readBeside(
     (panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null,
   );
 
-  function seen(finding: Finding): Pick<ExplainedFinding, 'evidence' | 'uses'> {
+  function seen(finding: Finding): ExplainedFinding['evidence'] {
     const recorded = rowsOf(finding.panel).flatMap(({ label, block }) =>
       label !== undefined && label === finding.place && block?.language === 'ts' ? [{ label, block }] : [],
     );
     const from = { ...services, startedAt: profile.startedAt };
-    const { evidence, uses } = sourcesOf(finding, from, recorded.slice(0, 1));
+    const evidence = sourcesOf(finding, from, recorded.slice(0, 1));
     const called = finding.path === undefined ? firstCalled(finding, work, rowsOf) : undefined;
-    return {
-      evidence: called === undefined ? evidence : sourceAbove([called], from, evidence).toReversed(),
-      uses,
-    };
+    return called === undefined ? evidence : sourceAbove([called], from, evidence).toReversed();
   }
 
   async function readUsual(): Promise<BesideProfile['usual']> {

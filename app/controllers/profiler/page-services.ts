@@ -1,5 +1,4 @@
 /** The services of the controllers, as one object, and the type of their actions. Nothing here knows Express or a database. */
-import type { ExplainedFinding } from '../../profiler/read/finding.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LocateFrontEnd } from '../../profiler/read/browser-report.ts';
 import type { CpuSampler } from '../../profiler/record/cpu-samples.ts';
@@ -42,7 +41,8 @@ export interface PageServices {
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;
   sourceAt: (place: string) => ShownSource | null;
-  definitionsAt: (place: string, count?: number) => ExplainedFinding['uses'];
+  /** Places of what so many lines from a place use. */
+  definitionsAt: (place: string, count: number) => readonly string[];
   locateFrontEnd: LocateFrontEnd;
   redactText: (text: string) => string;
   log: (error: unknown) => void;

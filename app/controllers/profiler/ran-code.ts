@@ -159,13 +159,13 @@ export function ranCode({ steps, handlers, middleware }: RanLines, from: CodeFro
   for (const place of middleware) {
     const excerpt = sourceAt(place)?.excerpt;
     if (excerpt !== undefined && hasBody(excerpt, Number(/\d+$/.exec(place)?.[0]))) add(place, MOST_LINES);
-    for (const one of definitionsAt(place, 1)) add(one.place, MOST_LINES);
+    for (const used of definitionsAt(place, 1)) add(used, MOST_LINES);
   }
   let used = parts.slice();
   for (let hop = 0; hop < HOPS; hop++) {
     const known = parts.length;
     for (const { file, from: first, lines } of used)
-      for (const { place } of definitionsAt(`${file}:${first}`, lines.length)) add(place, DEFINITION_LINES);
+      for (const place of definitionsAt(`${file}:${first}`, lines.length)) add(place, DEFINITION_LINES);
     used = parts.slice(known);
   }
   return Array.from(

@@ -112,13 +112,9 @@ function evidenceOf(
   ]);
 }
 
-/** The lines around a place and around the line that called it, and where what they use is defined. */
-function sourceTexts({ evidence, uses }: Pick<ExplainedFinding, 'evidence' | 'uses'>): string[] {
-  const used = uses.map(({ name, place }) => `${code(name)} (${code(place)})`);
-  return [
-    ...evidence.flatMap(({ block }) => (block.language === 'ts' ? [blockText(block)] : [])),
-    ...(used.length === 0 ? [] : [`Used there: ${used.join(', ')}.`]),
-  ];
+/** The lines around a place and around the line that called it. */
+function sourceTexts(evidence: ExplainedFinding['evidence']): string[] {
+  return evidence.flatMap(({ block }) => (block.language === 'ts' ? [blockText(block)] : []));
 }
 
 function findingText(
@@ -151,7 +147,8 @@ export function findingParts({
     const isNew = evidence !== '' && !seen.has(evidence);
     seen.add(evidence);
     const explained = beside?.findings[index];
-    const sources = explained === undefined ? [] : sourceTexts(explained).filter((text) => !seen.has(text));
+    const sources =
+      explained === undefined ? [] : sourceTexts(explained.evidence).filter((text) => !seen.has(text));
     for (const source of sources) seen.add(source);
     return findingText(finding, {
       fix: finding.fix ?? texts?.fix,

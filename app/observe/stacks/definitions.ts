@@ -1,16 +1,11 @@
 /**
- * Where the names that a line uses are defined: in its own file, or in one that this imports. What they did is on no stack: a function
- * that returned before, the set-up of a client. Names are found in the text, no code is parsed.
+ * Where the names that a function uses are defined: in its own file, or in one that this imports. What they did is on no stack: a function
+ * that returned before, a table of prices. Names are found in the text, no code is parsed.
  */
 import { posix, resolve } from 'node:path';
 import { escapeRegExp } from '../../profiler/escape-regexp.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
-
-export interface Definition {
-  name: string;
-  place: string;
-}
 
 interface Imported {
   from: string;
@@ -18,20 +13,7 @@ interface Imported {
   name: string | null;
 }
 
-interface Wanted {
-  member: string | undefined;
-  isWanted?: (lines: readonly string[], index: number) => boolean;
-}
-
-const MOST = 2;
-/** Of the names that whole functions use. */
-const MOST_OF_CODE = 12;
-/** Lines around a place that names are taken from, and lines above it that may have made a value of it. */
-const BEFORE = 3;
-const AFTER = 2;
-const MADE_WITHIN = 30;
-const USED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?=\s*[(`.])/g;
-/** Also of values that are not called: a table of prices, a schema. */
+const MOST = 12;
 const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?:\.([A-Za-z_$][\w$]*))?/g;
 /** Names that any route is registered with. */
 const REGISTERS = /^(?:app|router|routes)$/;
@@ -55,18 +37,6 @@ function importsIn(lines: readonly string[]): Map<string, Imported> {
     }
   }
   return imports;
-}
-
-const VARIABLE = /^\s+(?:const|let|var)\s+(\{[^}]*\}|\[[^\]]*\]|[\w$]+)\s*=/;
-
-/** The lines above that made the values of a line, the nearest first. */
-function madeFor(lines: readonly string[], at: number): string[] {
-  const words = (text = ''): readonly string[] => text.match(/[A-Za-z_$][\w$]*/g) ?? [];
-  const used = new Set(words(lines[at]));
-  return lines
-    .slice(Math.max(0, at - MADE_WITHIN), at)
-    .filter((line) => words(VARIABLE.exec(line)?.[1]).some((name) => used.has(name)))
-    .reverse();
 }
 
 /** Index of the line at the left margin that defines it; -1: none, or it is of a package. */
@@ -111,7 +81,7 @@ export function createDefinitions({
   root: string;
   files: Pick<SourceFiles, 'lines'>;
   maps: Pick<SourceMaps, 'sourceLines'>;
-}): (place: string, count?: number) => Definition[] {
+}): (place: string, count: number) => string[] {
   const linesOf = (file: string): readonly string[] | null =>
     maps.sourceLines(resolve(root, file)) ?? files.lines(resolve(root, file));
 
@@ -124,7 +94,7 @@ export function createDefinitions({
     if (at !== -1) return `${file}:${at + 1}`;
     const made = MADE_BY.exec(lines[index] ?? '')?.[1];
     const from = made === undefined ? undefined : importsIn(lines).get(made);
-    return (from === undefined ? null : imported(from, file, { member })) ?? definition;
+    return (from === undefined ? null : imported(from, file, member)) ?? definition;
   }
 
   function moduleOf(from: string, file: string): { file: string; lines: readonly string[] } | null {
@@ -141,7 +111,7 @@ export function createDefinitions({
   function imported(
     { from, name }: Imported,
     file: string,
-    { member, isWanted = () => true }: Wanted,
+    member: string | undefined,
     depth = 0,
   ): string | null {
     const found = depth < DEEPEST ? moduleOf(from, file) : null;
@@ -151,12 +121,10 @@ export function createDefinitions({
     const at = names.map((one) => definedIn(lines, one)).find((index) => index !== -1);
     const whole = lines.findIndex((line) => /^(?:module\.exports\s*=|export\s+default\b)/.test(line));
     const index = at ?? (name === null ? whole : -1);
-    if (index !== -1) return isWanted(lines, index) ? withMethod(found.file, index, member) : null;
+    if (index !== -1) return isOfPackage(lines, index) ? null : withMethod(found.file, index, member);
     for (const [, list, further = ''] of lines.join('\n').matchAll(RE_EXPORT)) {
       const isNamed = list === undefined || list.split(/[\s,]+/).includes(name ?? member ?? '');
-      const where = isNamed
-        ? imported({ from: further, name }, found.file, { member, isWanted }, depth + 1)
-        : null;
+      const where = isNamed ? imported({ from: further, name }, found.file, member, depth + 1) : null;
       if (where !== null) return where;
     }
     return null;
@@ -167,33 +135,26 @@ export function createDefinitions({
     const type = new RegExp(`(?<![\\w$])${escapeRegExp(field)}\\??\\s*[:=]\\s*(?:new\\s+)?([A-Z][\\w$]*)`);
     const name = lines.map((line) => type.exec(line)?.[1]).find((one) => one !== undefined) ?? '';
     const from = importsIn(lines).get(name);
-    if (from !== undefined) return imported(from, file, { member: method });
+    if (from !== undefined) return imported(from, file, method);
     const at = definedIn(lines, name) === -1 ? -1 : methodIn(lines, method);
     return at === -1 ? null : `${file}:${at + 1}`;
   }
 
-  /** Of the names that a line and those around it use; with `count`, of those that so many lines from there use. */
+  /** Of the names that so many lines from a place use. */
   return (place, count) => {
     const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
     const lines = file === '' ? null : linesOf(file);
     if (lines === null) return [];
-    const at = Number(number) - 1;
-    const [first, last] = count === undefined ? [Math.max(0, at - BEFORE), at + AFTER] : [at, at + count - 1];
-    const near = (index: number): boolean => index >= first && index <= last;
+    const first = Number(number) - 1;
+    const near = (index: number): boolean => index >= first && index < first + count;
     const imports = importsIn(lines);
-    const around = lines.slice(first, last + 1);
-    const shown = count === undefined ? [lines[at] ?? '', ...madeFor(lines, at), ...around] : around;
-    const most = count === undefined ? MOST : MOST_OF_CODE;
-    const isWanted = (of: readonly string[], index: number): boolean =>
-      count === undefined || !isOfPackage(of, index);
-    const found = new Map<string, string>();
-    for (const [, name = '', member, further] of shown
-      .join('\n')
-      .matchAll(count === undefined ? USED : NAMED)) {
-      if (REGISTERS.test(name)) continue;
+    const found = new Set<string>();
+    const shown = lines.slice(first, first + count).join('\n');
+    for (const [, name = '', member, further] of shown.matchAll(NAMED)) {
+      if (REGISTERS.test(name) || found.size === MOST) continue;
       if (name === 'this' && member !== undefined && further !== undefined) {
         const where = ofField(lines, file, member, further);
-        if (where !== null && found.size < most) found.set(`${member}.${further}`, where);
+        if (where !== null) found.add(where);
         continue;
       }
       const isOfClass = name === 'this' || name === 'super';
@@ -201,16 +162,12 @@ export function createDefinitions({
       const from = isOfClass && own === -1 ? imports.get(baseIn(lines)) : imports.get(name);
       const where =
         from !== undefined
-          ? imported(from, file, { member, isWanted })
-          : own === -1 || near(own) || !isWanted(lines, own)
+          ? imported(from, file, member)
+          : own === -1 || near(own) || isOfPackage(lines, own)
             ? null
             : withMethod(file, own, isOfClass ? undefined : member);
-      if (where !== null && found.size < most)
-        found.set(
-          member !== undefined && (from?.name === null || count !== undefined) ? `${name}.${member}` : name,
-          where,
-        );
+      if (where !== null) found.add(where);
     }
-    return Array.from(found, ([name, definition]) => ({ name, place: definition }));
+    return [...found];
   };
 }

@@ -134,8 +134,7 @@ function findingsOf({
   beside,
 }: Pick<PresentFrom, 'profile' | 'beside'>): readonly ExplainedFinding[] {
   return (
-    beside?.findings ??
-    profile.findings.map((finding) => ({ ...finding, why: '', fix: '', evidence: [], uses: [] }))
+    beside?.findings ?? profile.findings.map((finding) => ({ ...finding, why: '', fix: '', evidence: [] }))
   );
 }
 

@@ -65,5 +65,4 @@ export interface ExplainedFinding extends ReadFinding {
   /** The source at its place, the statement. */
   evidence: readonly { label: string; block: Block }[];
   /** What the lines at its place use, with the line that defines it. */
-  uses: readonly { name: string; place: string }[];
 }

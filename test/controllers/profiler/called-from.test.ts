@@ -30,13 +30,6 @@ describe('the lines that led to work', () => {
       const lines = SOURCES[place.replace(/:\d+$/, '')];
       return lines === undefined ? null : { excerpt: { from: 1, lines: [...lines] }, changedAt: null };
     },
-    definitionsAt: (place) =>
-      place === 'src/prices.ts:2'
-        ? [
-            { name: 'client', place: 'src/http.ts:4' },
-            { name: 'add', place: 'src/baskets.ts:2' },
-          ]
-        : [],
     rules: [
       {
         name: 'at-the-handler',
@@ -67,14 +60,13 @@ describe('the lines that led to work', () => {
     return (await fetch(`${server.address}/_profiler/${await profileToken()}${end}`)).text();
   }
 
-  it('are in the short Markdown, with the code of the first and the nearest one and what the line uses', async () => {
+  it('are in the short Markdown, with the code of the first and the nearest one', async () => {
     const text = await textOf('.md?length=short');
     const chain = 'src/routes/basket.ts:3 → src/baskets.ts:3 → src/prices.ts:2';
     expect(text).to.contain(`, at \`${chain}\`.`);
     expect(text).to.match(
       /> +3 \| const basket = await[^]*```[^]*> +3 \| {3}const price = await[^]*```[^]*> +2 \| {3}return client/,
     );
-    expect(text).to.contain('\nUsed there: `client` (`src/http.ts:4`).');
     const lines = Array.from(text.matchAll(/\| `([^`|]*)` \|$/gm), ([, line]) => line);
     expect(lines).to.include.members([
       'src/routes/basket.ts:3 → src/baskets.ts:3 → src/stock.ts:7',
@@ -124,6 +116,5 @@ describe('the lines that led to work', () => {
     ]);
     expect($('#asked .pl a[data-source]').length).to.be.above(3);
     expect($('.fi .is').text()).to.contain('basket.ts:3 → baskets.ts:3 → src/prices.ts:2');
-    expect($('.fi .note').text()).to.contain('Used there: client src/http.ts:4');
   });
 });
