@@ -6,13 +6,15 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { leavesIn, leavesOf, objectsIn, parseBeginning, type Leaf } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { numbersAsText } from '../panels/shared/number-as-text.ts';
+import { comparedAsText, valuesByName } from '../panels/shared/compared-as-text.ts';
+import { frameLine } from '../profiler/record/thrown.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
-import type { Call, Database, Needs, Rule } from './shared/kept.ts';
+import type { Call, Database, Kept, Needs, Rule } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readsOf, textOf } from './shared/queries.ts';
 import { isSlow } from './shared/statement-reasons.ts';
 import { packagesIn } from './shared/packages.ts';
@@ -397,13 +399,38 @@ function overdraft(database: Database): FindingDraft[] {
   });
 }
 
-const textCompared: Rule<Needs<'request' | 'database'>> = {
+/** A function that throws for others is one of the first. */
+const MOST_FRAMES = 3;
+
+/** The line that threw, or one that led there, stands behind a comparison that holds for texts only. */
+function thrownByText(kept: Partial<Kept>): FindingDraft[] {
+  const errors = kept.exception?.errors ?? [];
+  const values = errors.length === 0 ? new Map<string, never>() : valuesByName(kept);
+  return errors.flatMap(({ thrown: { chain } }, index): FindingDraft[] => {
+    for (const frame of (chain[0]?.frames ?? []).filter(({ kind }) => kind === 'own').slice(0, MOST_FRAMES)) {
+      const { excerpt: source, line } = frame;
+      const compared = source === null || line === null ? null : comparedAsText(source, line, values);
+      if (compared === null) continue;
+      const sentence = `${excerpt(compared, 80)} compared two numbers as texts, and led to ${excerpt(chain[0]?.class ?? 'an error', 40)}: by number, it is false`;
+      const anchor = `error-${index + 1}`;
+      return [
+        { broke: 'response', severity: 'bad', sentence, panel: 'exception', anchor, place: frameLine(frame) },
+      ];
+    }
+    return [];
+  });
+}
+
+const textCompared: Rule<Needs<'request', 'database' | 'cache' | 'http_client' | 'exception'>> = {
   name: 'text-compared',
-  needs: ['request', 'database'],
+  needs: ['request'],
   labels: ['compared as text'],
-  why: 'All rows of a statement have numbers as texts, and the response has the one that is greatest or least by text, but not by number. Or a negative number was written that is the difference of two such texts.',
-  fix: 'Convert before you compare (`Number(a.amount) > Number(b.amount)`), sort in the statement (`order by amount desc limit 1`), or count in cents: drivers return `numeric` and `decimal` as text, and "950" is greater than "1100".',
-  find({ request, database }) {
+  why: 'The response has the row that is greatest or least by text, and not by number; a negative number was written, the difference of two texts; or the condition of a throw holds for two received or read numbers only as texts.',
+  fix: 'Convert before you compare (`Number(a.amount) > Number(b.amount)`), sort in the statement (`order by amount desc limit 1`), or count in cents: drivers, Redis and forms give texts, and "950" is greater than "1100".',
+  find(kept) {
+    const { request, database } = kept;
+    const thrown = thrownByText(kept);
+    if (database === undefined || thrown.length > 0) return thrown.slice(0, 1);
     const leaves = leavesIn(request.response?.text ?? '');
     const picked = database.queries.flatMap((query, index) => {
       const found = foundRows(query);

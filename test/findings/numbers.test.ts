@@ -283,4 +283,89 @@ describe('findings from numbers', () => {
     ];
     for (const [what, found] of near) expect(found, what).to.have.length(0);
   });
+
+  describe('compared as texts in the line that threw', () => {
+    const of = (
+      lines: readonly string[],
+      {
+        amount = '1000',
+        highest = '950',
+        beside = {},
+        above = [],
+      }: { amount?: Json; highest?: Json; beside?: object; above?: readonly object[] } = {},
+    ) => {
+      const source = { from: 7, lines };
+      const frame = {
+        kind: 'own',
+        file: 'src/auction.js',
+        line: 6 + lines.length,
+        column: 1,
+        excerpt: source,
+      };
+      const thrown = { chain: [{ class: 'Refused', message: 'too low', frames: [...above, frame] }] };
+      const kept = {
+        request: keptRequest({ body: { amount } }),
+        cache: { items: [{ found: { name: 'lot:14', value: { highest } } }] },
+        exception: { errors: [{ thrown }] },
+        ...beside,
+      };
+      return draftsOf('text-compared', kept, { method: 'POST', status: 409 });
+    };
+    const line = '  if (bid.amount <= lot.highest) throw new Refused(`more than ${lot.highest}`);';
+
+    it('is named with its place', () => {
+      expect(of([line])[0]).to.include({
+        sentence:
+          'bid.amount <= lot.highest compared two numbers as texts, and led to Refused: by number, it is false',
+        severity: 'bad',
+        panel: 'exception',
+        anchor: 'error-1',
+        place: 'src/auction.js:7',
+      });
+    });
+
+    it('is found above the throw, beside other conditions, and in the caller of what threw', () => {
+      expect(of(['if (open && bid.amount <= lot.highest) {', "  throw new Refused('low');"])).to.have.length(
+        1,
+      );
+      const refuse = {
+        kind: 'own',
+        file: 'src/refuse.js',
+        line: 3,
+        excerpt: { from: 3, lines: ['  throw one;'] },
+      };
+      expect(of(['if (amount <= highest) refuse();'], { above: [refuse] })[0]?.place).to.equal(
+        'src/auction.js:7',
+      );
+      const database = {
+        database: keptQueries({ sql: 'select highest from lots', found: [{ highest: '950' }] }),
+      };
+      expect(of([line], { beside: { ...database, cache: { items: [] } } })).to.have.length(1);
+    });
+
+    it('is silent for numbers, the same result, another branch, and values that are not certain', () => {
+      expect(of([line], { amount: '900' }), 'as by number').to.deep.equal([]);
+      expect(of([line], { amount: 1000 }), 'a number').to.deep.equal([]);
+      expect(of([line], { highest: '1.2.3' }), 'a version').to.deep.equal([]);
+      expect(of([line], { beside: { cache: { items: [] } } }), 'not recorded').to.deep.equal([]);
+      const rows = { database: keptQueries({ sql: 'select highest from lots', found: [{ highest: '99' }] }) };
+      expect(of([line], { beside: rows }), 'of two').to.deep.equal([]);
+      for (const other of [
+        'if (Number(bid.amount) <= lot.highest) throw one;',
+        'if (bid.amount <= +lot.highest) throw one;',
+        'if (bid.amount <= lot.highest || closed) throw one;',
+        'if (bid.amount > lot.highest) lead(); else throw one;',
+        'if (bid.amount >= lot.highest) throw one;',
+        'throw one;',
+      ])
+        expect(of([other]), other).to.deep.equal([]);
+      expect(of(['if (bid.amount <= lot.highest) {', '  warn(); }', 'throw one;']), 'after it').to.deep.equal(
+        [],
+      );
+      expect(of(['if (bid.amount <= lot.highest) return 1;', 'throw one;']), 'after a return').to.deep.equal(
+        [],
+      );
+      expect(of(['if (bid.amount <= lot.highest)', '  throw one;']), 'below it').to.have.length(1);
+    });
+  });
 });
