@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from '../profiler/record/context.ts';
 import type { FactName, Facts } from '../profiler/record/facts.ts';
-import { truncateText } from '../profiler/record/plain.ts';
+import { toPlain, truncateText } from '../profiler/record/plain.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
 import type { Called } from './stacks/caller.ts';
@@ -40,6 +40,12 @@ export interface Manual {
 
 const NAME_LENGTH = 200;
 
+/** JavaScript may give anything as a name. */
+function nameText(given: unknown): string {
+  const name = typeof given === 'string' ? given : toPlain(given);
+  return truncateText(typeof name === 'string' ? name : JSON.stringify(name), NAME_LENGTH);
+}
+
 function sizeOf(data: unknown): number {
   try {
     return JSON.stringify(data).length;
@@ -57,7 +63,7 @@ export function createManual({ tracker, recorder, summaryReason, findCaller }: W
     const key = {};
     const around = open.getStore();
     calls.begin(key, (find, context) => ({
-      name: truncateText(name, NAME_LENGTH),
+      name: nameText(name),
       inside: around?.context === context ? around.index : null,
       error: null,
       ...find(),
@@ -105,7 +111,7 @@ export function createManual({ tracker, recorder, summaryReason, findCaller }: W
       const summary = summaryReason();
       const context = recorder.openWork('command', {
         label: 'COMMAND',
-        name: truncateText(name, NAME_LENGTH),
+        name: nameText(name),
         summary,
       });
       try {

@@ -93,6 +93,26 @@ describe('what an application records by itself', () => {
     await profiler.close();
   });
 
+  it('run their work whatever they are named', async () => {
+    const app = express();
+    const profiler = hindsight(app, { warn: () => undefined });
+    const names = [undefined, 7, Symbol('s'), new Proxy({}, { get: () => expect.fail('read') })];
+    app.get('/', (_request, response) => {
+      response.json(names.map((name, at) => profiler.span(name as unknown as string, () => at)));
+    });
+    const { headers } = await request(app).get('/').expect(200, [0, 1, 2, 3]);
+    const { profile } = (await profiler.profiles.read(headers['x-debug-token']!))!;
+    const { items: spans } = profile.panels.spans!.data as SpansData;
+    expect(spans.map(({ name }) => name)).to.deep.equal([
+      '[undefined]',
+      '7',
+      'Symbol(s)',
+      '[Proxy, not read]',
+    ]);
+    expect(await profiler.record('command', 7 as unknown as string, () => 8)).to.equal(8);
+    await profiler.close();
+  });
+
   it('are bound to their request in a queue of the application, which runs all in that of its first', async () => {
     const app = express();
     const profiler = hindsight(app, { warn: () => undefined });
