@@ -1,6 +1,7 @@
 /** The recorded part of a response. */
 import type { ServerResponse } from 'node:http';
 import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/record/facts.ts';
+import { beginningOf } from '../profiler/record/plain.ts';
 import { createPreview } from '../profiler/record/preview.ts';
 import type { HeaderNotes } from './header-writes.ts';
 
@@ -21,6 +22,9 @@ function readTable(res: ServerResponse): string[] {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** As many characters of headers as Chrome accepts; Node.js sends more, if an application sets a header to a list of millions. */
+const LONGEST_BLOCK = 262_144;
 
 /** Of gzip; a compressor sends it at once, whatever it buffers. */
 const HEADER_BYTES = 10;
@@ -70,7 +74,7 @@ export class WatchedResponse implements ResponseFact {
     this.status = res.statusCode;
     const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
     this.statusMessage = res.statusMessage;
-    this.#sent = typeof block === 'string' ? block : readTable(res);
+    this.#sent = typeof block === 'string' ? beginningOf(block, LONGEST_BLOCK) : readTable(res);
   }
 
   noteChunk(chunk: unknown, given: unknown): void {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
+import { WatchedResponse } from '../../app/middleware/response-notes.ts';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
 import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import type { ResponseFact } from '../../app/profiler/record/facts.ts';
@@ -94,6 +95,16 @@ describe('a watched response', () => {
       '',
     ]);
     expect(fact).to.include({ status: 201, statusMessage: 'Made' });
+  });
+
+  it('reads no more of endless headers than a browser accepts', () => {
+    const res = new ServerResponse(new IncomingMessage(new Socket()));
+    const fact = new WatchedResponse(0);
+    res.setHeader('x-many', Array<string>(100_000).fill('value'));
+    res.writeHead(200);
+    fact.noteHeaders(res, 0);
+    expect(fact.rawHeaders.slice(0, 2)).to.deep.equal(['x-many', 'value']);
+    expect(fact.rawHeaders.join('').length).to.be.lessThan(262_144);
   });
 
   it('has the status and headers of a request of which only a summary is recorded, and no body', async () => {
