@@ -93,6 +93,7 @@ describe('the overview panel', () => {
       before: [],
       writers: new Map(),
       brokenBefore: [],
+      comparedAsText: null,
       codeOf: () => [],
     });
     const usual = usualOf(profile, beside(Array.from({ length: 10 }, () => row({}))));

@@ -1,4 +1,5 @@
 /** The part of the overview that no panel recorded: findings with their fix, and the usual figures of its route. */
+import { comparedAsText, valuesByName } from '../../panels/shared/compared-as-text.ts';
 import { lastWriters } from '../../panels/shared/last-writer.ts';
 import { SESSION, sessionWriter } from '../../panels/shared/session-writer.ts';
 import { ownRequest } from '../../panels/shared/own-request.ts';
@@ -188,6 +189,19 @@ async function readBroken(
   return broken.flat();
 }
 
+/** The condition before the line that sent a refusal, unless the file was changed since. */
+function refusedByText(
+  profile: Profile,
+  sourceAt: PageServices['sourceAt'],
+): BesideProfile['comparedAsText'] {
+  const place = dataOf(profile, 'request')?.response?.sentFrom;
+  if (place === undefined || (profile.status ?? 0) < 400) return null;
+  const source = sourceAt(place);
+  if (source === null || (source.changedAt ?? 0) > profile.startedAt) return null;
+  const line = Number(/\d+$/.exec(place)?.[0]);
+  return comparedAsText(source.excerpt, line, valuesByName(ownRequest(profile).kept));
+}
+
 export async function readBeside(
   services: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt' | 'definitionsAt'>,
   { profile, amendments, panels, findings }: ShownProfile,
@@ -250,6 +264,7 @@ export async function readBeside(
     before,
     writers,
     brokenBefore: await readBroken(profiles, profile, { writers, before }),
+    comparedAsText: isSummary ? null : refusedByText(profile, services.sourceAt),
     codeOf: (ran) => ranCode(ran, { ...services, startedAt: profile.startedAt }),
   };
   const overview = panels.find(({ name }) => name === OVERVIEW);

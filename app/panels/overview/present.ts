@@ -15,7 +15,7 @@ import { WHY_SUMMARY } from '../../profiler/record/recording-limit.ts';
 import { summarySections } from './summary.ts';
 import { type WorkRow, workOf } from './work.ts';
 import { NOBODY, type OverviewData, type Ran } from './ran.ts';
-import { answeredRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
+import { answeredRow, comparedRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
 import { shareRow, sharesNote, timelineOf } from '../shared/timeline-data.ts';
 import { type ComparedValue, compareValues } from '../shared/compare-values.ts';
 import { dataOf } from '../shared/panel-data.ts';
@@ -193,7 +193,7 @@ function* makeOverview({ ran = NOBODY }: OverviewData, from: PresentFrom): Steps
   const differences = yield* differencesOf(from.beside?.around ?? null);
   const changes = changedRows(from, exchange.changed);
   const broken = from.beside === undefined ? [] : brokenBeforeRows(from.beside);
-  const leads = [...answeredRow(from, ran), ...changes, ...broken];
+  const leads = [...answeredRow(from, ran), ...comparedRow(from), ...changes, ...broken];
   return {
     findings,
     verdict: verdictOf(from, {

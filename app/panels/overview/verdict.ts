@@ -132,6 +132,22 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran)
   ];
 }
 
+/** Why it was refused, as the source says it. */
+export function comparedRow({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>): Row[] {
+  const text = beside?.comparedAsText ?? null;
+  if (text === null) return [];
+  const place = dataOf(profile, 'request')?.response?.sentFrom ?? null;
+  return [
+    {
+      label: 'compared as text',
+      text,
+      note: 'two numbers as texts: by number, it is false',
+      tone: 'warn',
+      place,
+    },
+  ];
+}
+
 /** Values that changed between the places, unless a finding names them. */
 export function changedRows(
   { profile }: Pick<PresentFrom, 'profile'>,
