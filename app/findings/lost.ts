@@ -135,7 +135,8 @@ const NOT_KEPT = /passw|secret|token|csrf|confirm|hash|pin$/i;
 function kindOfValue(value: Value): string {
   if (typeof value === 'boolean') return 'boolean';
   if (Number.isFinite(Number(value))) return 'number';
-  return /^(?:\S*[\d_:/-]\S*|[a-z]+|[A-Z]+)$/.test(String(value)) ? 'key' : 'name';
+  const text = String(value);
+  return !/\s/.test(text) && /[\d_:/-]|^[a-z]+$|^[A-Z]+$/.test(text) ? 'key' : 'name';
 }
 
 /** A field whose new value is in no statement, and of which the response has another value. */
