@@ -46,7 +46,7 @@ export interface McpTool {
 }
 
 const PER_TOKEN = 4;
-const DEFAULT_TOKENS = 2000;
+const DEFAULT_TOKENS = 3000;
 const MOST_TOKENS = 20_000;
 const DEFAULT_ROWS = 15;
 const MOST_ROWS = 50;
