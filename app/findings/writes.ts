@@ -1,7 +1,7 @@
 /** What a request wrote and should not have: changes of a refused request, fields that nobody sent. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { unnamedChanges } from '../panels/shared/row-changes.ts';
+import { type UnnamedChanges, unnamedChanges } from '../panels/shared/row-changes.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
@@ -129,14 +129,14 @@ const rowReplaced: Rule<Needs<'database'>> = {
   why: 'MySQL or MariaDB answered a REPLACE of one row with two rows or more: it deleted the row with the same key, and inserted a new one. It is bad if reads before and after show other values in columns that it doesn’t name.',
   fix: 'Change the row: `INSERT … ON DUPLICATE KEY UPDATE yard = VALUES(yard)`, or `UPDATE`. A REPLACE is right only if it names every column and nothing refers to the row.',
   find({ database }) {
+    let all: (UnnamedChanges | null)[] | undefined;
     return database.queries.flatMap((query, index): FindingDraft[] => {
       const { system } = database.statements[query.statement] ?? {};
       const [, table] = REPLACE.exec(plainSql(database, query)) ?? [];
       if (system !== 'mysql' || table === undefined || (query.rows ?? 0) < 2) return [];
       const deleted = `${labelOf(database, query)} deleted the row that was there, and inserted another`;
-      const changed = database.queries
-        .map((_read, at) => (at > index ? unnamedChanges(database, at) : null))
-        .find((changes) => changes !== null && changes.since < index);
+      all ??= database.queries.map((_read, at) => unnamedChanges(database, at));
+      const changed = all.find((changes, at) => at > index && changes !== null && changes.since < index);
       if (changed) {
         const texts = changed.texts.map((text) => excerpt(text, 100));
         return [draftAt({ query, index }, `${deleted}: ${listOf(texts)}, which it does not name`, 'bad')];

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
-import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 import { cpuMsOf } from '../support/waiting.ts';
 
 /** As much as is recorded of a body and of a statement. */
@@ -69,6 +69,32 @@ describe('the time that rules take', () => {
         expect(least, rule.name).to.be.lessThan(MOST_MS);
       }
     });
+
+  it('stays short for a thousand statements', () => {
+    const asked = Array.from({ length: 500 }, (_, at): AskedQuery[] => [
+      {
+        sql: 'select id, name, weight from cats where id = ?',
+        bindings: { 1: at % 50 },
+        rows: 1,
+        found: [{ id: at % 50, name: 'cat', weight: at }],
+        system: 'mysql',
+      },
+      {
+        sql: 'replace into cats (id, name) values (?, ?)',
+        bindings: { id: at % 50, name: `cat ${at}` },
+        rows: 2,
+        system: 'mysql',
+      },
+    ]);
+    const database = keptQueries(...asked.flat());
+    const head = { method: 'PATCH', status: 200, url: '/', route: '/' };
+    for (const rule of createFindingRules())
+      if (rule.needs.every((name) => name === 'database'))
+        expect(
+          cpuMsOf(() => find(rule, { kept: { database }, head, beside: NOTHING_BESIDE })),
+          rule.name,
+        ).to.be.lessThan(1500);
+  });
 });
 
 /** Some rules need more of a record than is here; they have then read what is. */

@@ -50,6 +50,20 @@ function tableOf(database: Database, query: DatabaseQuery): string | undefined {
   return aboutStatement(sql, system).table;
 }
 
+function isSame(value: Json | undefined, other: Json | undefined): boolean {
+  return value === other || (typeof value === 'object' && JSON.stringify(value) === JSON.stringify(other));
+}
+
+/** The same statement with the same values. */
+function isAskedAgain(database: Database, one: DatabaseQuery, query: DatabaseQuery): boolean {
+  return (
+    one.bindings.length === query.bindings.length &&
+    (one.statement === query.statement ||
+      statementOf(database, one).sql === statementOf(database, query).sql) &&
+    one.bindings.every(({ value }, at) => isSame(value, query.bindings[at]?.value))
+  );
+}
+
 /** By the index of the later read; null: nothing changed that way. */
 export function unnamedChanges(database: Database, index: number): UnnamedChanges | null {
   const { queries } = database;
@@ -57,9 +71,7 @@ export function unnamedChanges(database: Database, index: number): UnnamedChange
   const row = query === undefined ? null : rowReadBy(database, query);
   if (query === undefined || row === null) return null;
   const { sql, system } = statementOf(database, query);
-  const asked = (one: DatabaseQuery): string =>
-    JSON.stringify([statementOf(database, one).sql, one.bindings.map(({ value }) => value)]);
-  const since = queries.findLastIndex((one, at) => at < index && asked(one) === asked(query));
+  const since = queries.findLastIndex((one, at) => at < index && isAskedAgain(database, one, query));
   const before = since === -1 ? null : rowReadBy(database, queries[since] ?? query);
   if (before === null) return null;
   const table = tableOf(database, query);
