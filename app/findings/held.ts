@@ -416,16 +416,20 @@ function replacedMeanwhile(
   });
 }
 
+function isAlone({ runtime }: Held): boolean {
+  return runtime?.concurrent === 1;
+}
+
 function mayBeOfAnother(kept: Held, head: ProfileHead): boolean {
-  return callerOrMark(kept.request) !== null || strangeIn(kept, head).length > 0;
+  return !isAlone(kept) && (callerOrMark(kept.request) !== null || strangeIn(kept, head).length > 0);
 }
 
 /** Another request ran at the same time, and it has a statement that was given an id. */
-function mayBeReplaced({ request, database, runtime }: Held): boolean {
+function mayBeReplaced(kept: Held): boolean {
   return (
-    (runtime?.concurrent ?? 1) > 1 &&
-    callerOrMark(request) !== null &&
-    database.queries.some(({ bindings }) => bindings.some(({ name }) => OF_ID.test(name)))
+    !isAlone(kept) &&
+    callerOrMark(kept.request) !== null &&
+    kept.database.queries.some(({ bindings }) => bindings.some(({ name }) => OF_ID.test(name)))
   );
 }
 

@@ -169,7 +169,11 @@ describe('finding value-of-another-request', () => {
     const meanwhile = [visit('behn', 'moor', 5)];
 
     it('names the request that began meanwhile, whose value a statement got', () => {
-      expect(rule.relates?.(insert().kept, insert().head as never)).to.equal(true);
+      const { kept: own, head } = insert();
+      const asks = [rule.compares, rule.relates, rule.overlaps];
+      expect(asks.map((ask) => ask?.(own, head as never))).to.deep.equal([true, true, true]);
+      const alone = { ...own, runtime: { concurrent: 1 } };
+      expect(asks.map((ask) => ask?.(alone, head as never))).to.deep.equal([false, false, false]);
       const [draft] = ofInsert(insert(), meanwhile, before);
       expect(draft).to.include({ severity: 'bad', anchor: 'q10' });
       expect(draft?.sentence).to.match(
