@@ -212,7 +212,7 @@ const eventLoopBlocked: Rule<Given> = {
   compares: ({ runtime }) => totalMs(runtime.blocks) >= BLOCKED_MS,
   overlaps: ({ runtime }) => runtime.concurrent > 1 && totalMs(runtime.blocks) >= BLOCKED_MS,
   find(kept, head, from) {
-    const { blocks, cpuUserMs, cpuSystemMs } = kept.runtime;
+    const { blocks, cpuUserMs, cpuSystemMs, queuedMs = 0 } = kept.runtime;
     const allMs = totalMs(kept.runtime.blocks);
     if (allMs < BLOCKED_MS) return [];
     // A garbage collection has a finding of its own.
@@ -232,11 +232,17 @@ const eventLoopBlocked: Rule<Given> = {
     const cpu = isWaiting(longest)
       ? `; meanwhile it used only ${duration(longest.cpuMs ?? 0)} of CPU: a synchronous wait (file, child process), or a busy machine`
       : '';
+    // It is not known when it was: it may be in the blocks, unless most of the request is not.
+    const restMs = (head.durationMs ?? 0) - costMs;
+    const queued =
+      restMs < costMs || queuedMs < Math.max(BLOCKED_MS, restMs / 2)
+        ? ''
+        : `; the process also waited ${duration(queuedMs)} for a CPU: the machine was busy`;
     const time = `${duration(costMs)}${whole}`;
     const sentence =
       blocks.length === 1
-        ? `The event loop was blocked for ${time}, ${cause.text}${cpu}`
-        : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longestMs)}, ${cause.text}${cpu}`;
+        ? `The event loop was blocked for ${time}, ${cause.text}${cpu}${queued}`
+        : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longestMs)}, ${cause.text}${cpu}${queued}`;
     const severity = costMs >= BAD_MS && !isReading(kept, head.durationMs) ? 'bad' : 'warn';
     return [{ severity, sentence, anchor: `h${at + 1}`, costMs, place: cause.place }];
   },

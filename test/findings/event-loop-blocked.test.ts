@@ -52,9 +52,22 @@ describe('finding event-loop-blocked', () => {
     expect(profile.durationMs).to.be.above(60);
     expect(finding).to.include({ label: 'loop blocked', panel: 'runtime', anchor: 'h1' });
     expect(finding?.sentence).to.match(
-      /^The event loop was blocked .*\d+\.\d+ m?s of \d+\.\d+ m?s.*, in synchronous code of hashPassword before test\/findings\/event-loop-blocked\.test\.ts:\d+$/,
+      /^The event loop was blocked .*\d+\.\d+ m?s of \d+\.\d+ m?s.*, in synchronous code of hashPassword before test\/findings\/event-loop-blocked\.test\.ts:\d+(?:; the process also waited .+)?$/,
     );
     expect(finding?.place).to.match(/event-loop-blocked\.test\.ts:\d+$/);
+  });
+
+  it('says that the rest of the time was a wait for a CPU', () => {
+    const find = (queuedMs: number, durationMs = 990) => {
+      const by = { profile: 'b00b1e', what: 'GET /reports', where: 'report' };
+      const runtime = { blocks: [{ startMs: 5, durationMs: 310, by }], concurrent: 2, queuedMs, cpuUserMs: 300, cpuSystemMs: 0 }; // prettier-ignore
+      return draftsOf('event-loop-blocked', { runtime }, { durationMs, token: 'a1b2c3' })[0]?.sentence;
+    };
+    expect(find(660)).to.match(
+      /in report; the process also waited 660\.0 ms for a CPU: the machine was busy$/,
+    );
+    expect(find(660, 400), 'within the block').to.match(/in report$/);
+    expect(find(100)).to.match(/in report$/);
   });
 
   it('names the other request that blocked it, if that is known', () => {
