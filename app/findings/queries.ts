@@ -28,6 +28,7 @@ import {
   DUPLICATE,
   fixOf,
   isPoolRefusal,
+  isTriedAgain,
   oppositeOrder,
   refusedAfter,
 } from './shared/statement-failures.ts';
@@ -196,7 +197,7 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception' | 'logs'>>
   name: 'failed-statement',
   needs: ['database'],
   labels: ['query failed', 'failure ignored', 'deadlock'],
-  why: 'The database driver returned an error for a statement. The status is the one that this request sent. A failure is ignored if its transaction was rolled back to a savepoint next, and the status is no 5xx.',
+  why: 'The database driver returned an error for a statement. The status is the one that this request sent. Not shown if its transaction was rolled back to a savepoint next and the status is no 5xx, or if the same work succeeded later.',
   fix: 'Pass the error on to the error handler, or handle it where you catch it. Catch only the error that you expect, by its code.',
   overlaps: ({ database }) => database.queries.some(({ error }) => DEADLOCK.test(error ?? '')),
   find({ database, request, exception, logs }, { method, status, outcome }, { overlapping }) {
@@ -207,6 +208,7 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception' | 'logs'>>
     const isHandled = (query: Query, index: number): boolean =>
       unawaited.has(index) ||
       isPoolRefusal(database, query) ||
+      isTriedAgain(database, query) ||
       isExpected(database, index, { method, status }) ||
       ((status ?? 0) < 500 && isUndone(database, index));
     const handled = queries.filter((query, at) => query.error !== null && isHandled(query, at)).length;

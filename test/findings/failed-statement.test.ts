@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import type { Finding } from '../../app/index.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { sentencesOf } from '../support/find-by-rule.ts';
+import { keptQueries } from '../support/kept-queries.ts';
 import { steadyIn } from '../support/steady-findings.ts';
 
 describe('finding failed-statement', () => {
@@ -185,6 +187,67 @@ describe('finding failed-statement', () => {
     await ask('/fine');
     expect((await ask('/savepoint')).of('failed-statement')).to.deep.equal([]);
     expect((await ask('/savepoint?thrown=1')).of('failed-statement')).to.have.length(1);
+  });
+
+  describe('of work that was tried again', () => {
+    const REFUSED = 'could not serialize access';
+    type Sent = readonly [sql: string, value?: string | number, error?: string];
+    /** Each list is a transaction, or statements without one. */
+    const of = (...parts: readonly (readonly Sent[])[]): string[] => {
+      const sent = parts.flatMap((part, at) =>
+        part.map(([sql, value, error]) => ({
+          asked: { sql, bindings: value === undefined ? [] : [['value', value] as const] },
+          error: error ?? null,
+          transaction: part[0]?.[0] === 'begin' ? at : null,
+        })),
+      );
+      const { queries } = keptQueries(...sent.map(({ asked }) => asked));
+      const texts = [...new Set(sent.map(({ asked }) => asked.sql))];
+      const database = {
+        statements: texts.map((sql) => ({ sql, system: 'postgresql' })),
+        queries: queries.map((query, at) => ({
+          ...query,
+          statement: texts.indexOf(sent[at]?.asked.sql ?? ''),
+          error: sent[at]?.error ?? null,
+          transaction: sent[at]?.transaction ?? null,
+          connection: 1,
+          waitMs: 0,
+          group: null,
+        })),
+        groups: [],
+        totals: { failed: sent.filter(({ error }) => error !== null).length },
+      };
+      return sentencesOf(
+        'failed-statement',
+        { database },
+        { method: 'POST', status: 201, outcome: 'finished' },
+      );
+    };
+    const insert = 'insert into stock values ($1)';
+    const update = 'update stock set pieces = $1';
+    const refused = [
+      ['begin'],
+      ['select sku from stock where sku = $1', 'a'],
+      [update, 8, REFUSED],
+      ['rollback'],
+    ] as const;
+
+    it('is silent', () => {
+      expect(of([[insert, 'a', 'timeout']], [[insert, 'a']])).to.deep.equal([]);
+      expect(of(refused, [['begin'], ...refused.slice(1, 2), [update, 7], ['commit']])).to.deep.equal([]);
+      const commit = [['begin'], [insert, 'a'], ['commit', undefined, REFUSED]] as const;
+      expect(of(commit, commit, [['begin'], [insert, 'a'], ['commit']])).to.deep.equal([]);
+    });
+
+    it('names what failed again, or was other work', () => {
+      const ignored = 'update stock failed (could not serialize access), but this request still answered 201';
+      expect(of(refused, [['begin'], ...refused.slice(1, 2), [update, 7], ['rollback']])).to.deep.equal([
+        ignored,
+      ]);
+      expect(of(refused, [['begin'], ...refused.slice(1, 2), ['commit']])).to.deep.equal([ignored]);
+      expect(of(refused, [['begin'], ['select sku from stock where sku = $1', 'b'], [update, 7], ['commit']])).to.deep.equal([ignored]); // prettier-ignore
+      expect(of([[insert, 'a', 'timeout']], [[insert, 'b']])).to.have.length(1);
+    });
   });
 
   it('ignores a conflict that the statement expects', async () => {

@@ -1,13 +1,16 @@
 /** Why a statement failed: the kind of its error with the fix, and the order of locks in a deadlock. */
 import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-touched.ts';
-import type { Database, OtherRequest, Query } from './kept.ts';
+import { type Database, endOf, type OtherRequest, type Query } from './kept.ts';
 import { addTo } from '../../profiler/group-by.ts';
-import { sqlOf } from './queries.ts';
+import { commits } from '../../profiler/transaction-sql.ts';
+import { kindOf, sqlOf, transactionsOf } from './queries.ts';
 import { excerpt, requestText } from './wording.ts';
 
 export const DUPLICATE =
   /duplicate key value violates unique|^Duplicate entry|UNIQUE constraint failed|Violation of UNIQUE KEY|\bE11000\b/;
 export const DEADLOCK = /\bdeadlock/i;
+/** The database asks for the whole transaction once more. */
+const TRY_AGAIN = /could not serialize|database is locked|SQLITE_BUSY|\bdeadlock|\block wait timeout/i;
 /** PostgreSQL refuses each statement of a transaction after one of them has failed (25P02). */
 const ABORTED = 'current transaction is aborted';
 
@@ -90,6 +93,38 @@ export function refusedAfter({ queries }: Database, failed: Query): Query[] {
       startMs > failed.startMs &&
       error?.includes(ABORTED) === true,
   );
+}
+
+/** The text with its values, but for moments, which differ each time. */
+function given({ statement, bindings }: Query): string {
+  return JSON.stringify([
+    statement,
+    bindings.filter(({ type }) => type !== 'date').map(({ value }) => value),
+  ]);
+}
+
+/** The failed statement ran again without an error, in a transaction that began with the same work if it was in one, and that was committed. */
+export function isTriedAgain(database: Database, failed: Query): boolean {
+  const transactions = transactionsOf(database).map(({ sent }) => ({
+    sent,
+    work: sent.filter((query) => kindOf(database, query) !== 'control'),
+    isCommitted: sent.some((query) => query.error === null && commits(sqlOf(database, query))),
+  }));
+  const own = transactions.find(({ sent }) => sent.includes(failed));
+  const isWork = kindOf(database, failed) !== 'control';
+  return database.queries.some((query) => {
+    const isSame = isWork && query.statement === failed.statement;
+    if (query.error !== null || query.startMs < endOf(failed)) return false;
+    if (own === undefined) return isSame && query.transaction === null && given(query) === given(failed);
+    const other = transactions.find(({ sent }) => sent.includes(query));
+    const [first, again] = [own.work[0], other?.work[0]];
+    if (other === own || other?.isCommitted !== true || first === undefined || again === undefined)
+      return false;
+    // It may be the commit that failed.
+    if (!isWork) return first.statement === again.statement && given(first) === given(again);
+    const isRepeated = TRY_AGAIN.test(failed.error ?? '') && given(first) === given(again);
+    return isSame && (isRepeated || given(query) === given(failed));
+  });
 }
 
 interface Lock {
