@@ -5,6 +5,7 @@ import { timesOf } from '../panels/shared/query-groups.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { groupBy } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { rollsBackToSavepoint } from '../profiler/transaction-sql.ts';
@@ -91,7 +92,7 @@ const repeatedStatement: Rule<Needs<'database', 'request'>> = {
     // An event stream asks again to see what has changed.
     if (mediaTypeOf(request?.response?.contentType ?? null) === 'text/event-stream') return [];
     if (queries.length < 2 || database.statements.length === queries.length) return [];
-    return repeatedIn(database, wholeMs).flatMap((members) => {
+    const repeats = repeatedIn(database, wholeMs).flatMap((members) => {
       const of = pick(queries, members);
       const [first, second] = of;
       if (first === undefined || second === undefined || arePolls(of, from.time)) return [];
@@ -108,10 +109,18 @@ const repeatedStatement: Rule<Needs<'database', 'request'>> = {
       );
       const places = new Set(of.map(({ caller }) => caller));
       const where = places.size > 1 ? ` from ${placesText(places)}` : isConcurrent ? ' at the same time' : '';
-      const sentence = `${labelOf(database, first)} ran ${count(of.length)} times with the same values${where}; the repeats took ${shareOf(costMs, wholeMs)}`;
-      const anchor = rowOf(members[1] ?? 0);
-      const severity = of.length > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';
-      return [{ severity, sentence, anchor, costMs, place: second.caller }];
+      const what = `${labelOf(database, first)} ran ${count(of.length)} times with the same values${where}`;
+      return [{ what, times: of.length, costMs, anchor: rowOf(members[1] ?? 0), place: second.caller }];
+    });
+    // One call of an ORM may send several statements: `SELECT DISTINCT` for the ids, then the rows.
+    const alike = groupBy(repeats, ({ what, place }) => `${place ?? ''}\n${what}`);
+    return [...alike.values()].flatMap(([first, ...others]): FindingDraft[] => {
+      if (first === undefined) return [];
+      const { what, times, anchor, place } = first;
+      const costMs = others.reduce((sum, one) => sum + one.costMs, first.costMs);
+      const sentence = `${what}; the repeats took ${shareOf(costMs, wholeMs)}`;
+      const severity = times > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';
+      return [{ severity, sentence, anchor, costMs, place }];
     });
   },
 };

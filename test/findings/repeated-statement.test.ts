@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import { draftsOf } from '../support/find-by-rule.ts';
+import { keptQueries } from '../support/kept-queries.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding repeated-statement', () => {
@@ -101,6 +103,23 @@ describe('finding repeated-statement', () => {
 
   it('reports nothing if there was a write in between, or the values or results differ', async () => {
     for (const path of ['/changed', '/decides', '/volatile', '/others']) expect((await ask(path)).of('repeated-statement'), path).to.deep.equal([]); // prettier-ignore
+  });
+
+  it('is one for the statements of one call of an ORM that ran twice', () => {
+    const find = (...aboves: readonly string[]) => {
+      const asked = aboves.flatMap((above) => [
+        { above, sql: 'select distinct id from users where name = $1', bindings: { name: 'Ada' } },
+        { above, sql: 'select * from users where name = $1 and id in (1)', bindings: { name: 'Ada' } },
+      ]);
+      const { statements, queries } = keptQueries(...asked);
+      const sent = queries.map((query, at) => ({ ...query, statement: at % 2, waitMs: 0, group: null, instance: 0 })); // prettier-ignore
+      const of = aboves[0] === '' ? [{ sql: 'select 1', system: 'postgresql' }, statements[1]] : statements;
+      return draftsOf('repeated-statement', { database: { statements: of.slice(0, 2), queries: sent, groups: [] } }, { durationMs: 100 }, { time: { queuedMs: 0, ownedMs: () => 0 } }); // prettier-ignore
+    };
+    const [first, ...others] = find('User.findOne', 'User.findOne');
+    expect(others).to.deep.equal([]);
+    expect(first?.sentence).to.equal('User.findOne: select … from users ran 2 times with the same values; the repeats took 2.0 ms (2 % of the request)'); // prettier-ignore
+    expect(find('', ''), 'of two tables').to.have.length(2);
   });
 
   it('ignores an event stream, which asks what has changed', async () => {
