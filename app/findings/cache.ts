@@ -3,7 +3,7 @@ import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
-import { type Command, fillOf, MISSES, storerOf } from './shared/cache.ts';
+import { type Command, fillOf, MISSES, storersAmong } from './shared/cache.ts';
 import { endOf, type Kept, type Needs, type Rule } from './shared/kept.ts';
 import { readsOf, textOf } from './shared/queries.ts';
 import { areSequential, certainMs } from './shared/time.ts';
@@ -155,10 +155,10 @@ const absenceCached: Rule<Needs<'cache', 'runtime'>> = {
   relates: ({ cache }, { status }) => status === 404 && cache.items.some(({ hits }) => hits === 1),
   find({ cache, ...kept }, head, { earlier, siblings }) {
     if (head.status !== 404) return [];
-    const own = { head, kept: { ...kept, cache } };
+    const storerOf = storersAmong({ head, kept: { ...kept, cache } }, [...earlier, ...siblings]);
     return cache.items.flatMap(({ command, key, hits, asked }, index): FindingDraft[] => {
       if (hits !== 1 || asked !== 1 || key === null) return [];
-      const { request: filler, place } = storerOf(own, index, [...earlier, ...siblings]) ?? {};
+      const { request: filler, place } = storerOf(index) ?? {};
       if (filler?.head.status !== 404) return [];
       const parts = new Set(key.split(/[:/|]/));
       const writer = [...siblings, ...earlier].find(({ head, kept }) => {
@@ -261,7 +261,7 @@ const cacheKeyOfTwo: Rule<Needs<'cache' | 'request'>> = {
     const index = sentFrom(kept);
     const { key = null, caller: place } = kept.cache.items[index] ?? {};
     if (key === null) return [];
-    const storer = storerOf({ head, kept: { ...kept } }, index, siblings)?.request;
+    const storer = storersAmong({ head, kept: { ...kept } }, siblings)(index)?.request;
     const end = storer === undefined ? null : commonEnd(head.url, storer.head.url);
     if (storer === undefined || end === null || !key.endsWith(end)) return [];
     const sentence = `The response came from the key ${excerpt(key, 60)}, which ${requestText(storer.head)} had stored: the key only has the last part of the address, which both share: ${excerpt(end, 60)}`;

@@ -9,7 +9,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
-import { type Command, fillOf, storerOf } from './shared/cache.ts';
+import { type Command, fillOf, storersAmong } from './shared/cache.ts';
 import { type Caller, callerOf, IDENTITY, isSame } from './shared/callers.ts';
 import { callName, isReading } from './shared/calls.ts';
 import {
@@ -88,13 +88,14 @@ function replayed(self: OtherRequest, head: ProfileHead, earlier: readonly Other
   const { cache, request } = self.kept;
   const sent = parseBeginning(request?.response?.text ?? '')?.value;
   if (cache === undefined || !isRecord(sent) || head.method === 'GET') return [];
+  const storerOf = storersAmong(self, earlier);
   return cache.items.flatMap((item, index): FindingDraft[] => {
     const { key, found, startMs, command, caller: place } = item;
     const text = found?.value;
     const kept = typeof text === 'string' ? parseBeginning(text)?.value : text;
     if (!isFound(item) || key === null || kept === undefined) return [];
     if (!objectsIn(kept).some((object) => JSON.stringify(object) === JSON.stringify(sent))) return [];
-    const by = storerOf(self, index, earlier)?.request;
+    const by = storerOf(index)?.request;
     const theirs = by === undefined ? new Map<string, string>() : askedBefore(by.kept, Infinity);
     const other = [...askedBefore(self.kept, startMs)].find(
       ([line, asked]) => line !== place && theirs.has(line) && theirs.get(line) !== asked,
@@ -124,12 +125,13 @@ const cacheOfAnotherUser: Rule<Needs<'cache' | 'request', 'database' | 'runtime'
     const self = { head, kept: { ...kept, cache } };
     const field = database === undefined ? ofAnotherUser(request, head) : null;
     const user = leavesOf(request.sessionAndUser?.user ?? null);
+    const storerOf = storersAmong(self, earlier);
     return cache.items.flatMap((item, index): FindingDraft[] => {
       const { command, key, caller: place } = item;
       if (!isFound(item) || key === null) return [];
       const parts = new Set(key.split(/[:/|.-]/));
       if (parts.has(own.value) || user.some(({ value }) => parts.has(String(value)))) return [];
-      const owner = ownerOf(storerOf(self, index, earlier)?.request);
+      const owner = ownerOf(storerOf(index)?.request);
       const isOther =
         owner !== null && owner.by === own.by && owner.value !== own.value && !parts.has(owner.value);
       if (!isOther && field === null) return [];
@@ -399,9 +401,10 @@ function cachedForAnother(
   request: KeptRequest,
   earlier: readonly OtherRequest[],
 ): FindingDraft[] {
+  const storerOf = storersAmong(self, earlier);
   return (self.kept.cache?.items ?? []).flatMap((item, index): FindingDraft[] => {
     const { key, caller: place } = item;
-    const filler = isFound(item) ? storerOf(self, index, earlier)?.request : undefined;
+    const filler = isFound(item) ? storerOf(index)?.request : undefined;
     const lacking = key === null ? null : lackingIn(key, request, filler);
     if (lacking === null || key === null) return [];
     const name = excerpt(lacking.field.name, 40);

@@ -1,7 +1,7 @@
 /** A cache entry that is deleted before others can see the change it is deleted for: they store the old value again. */
 import { clockOf, seenTimes, type Times } from '../panels/shared/overlap.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import { type Command, storerOf } from './shared/cache.ts';
+import { type Command, storersAmong } from './shared/cache.ts';
 import { type Database, endOf, type Kept, type Needs, type OtherRequest, type Rule } from './shared/kept.ts';
 import { type Read, readsOf, tablesOf, textOf } from './shared/queries.ts';
 import { duration, excerpt, requestText } from './shared/wording.ts';
@@ -93,8 +93,9 @@ function deletedEarly({ cache, database }: Given, own: OtherRequest, others: rea
 
 /** Of a request that finds the old value: whoever stored it had read the table before the change was committed. */
 function foundOld({ cache }: Given, own: OtherRequest, others: readonly OtherRequest[]): FindingDraft[] {
+  const storerOf = storersAmong(own, others);
   return cache.items.flatMap(({ key, hits, command, startMs }, index): FindingDraft[] => {
-    const stored = key === null || hits !== 1 ? undefined : storerOf(own, index, others);
+    const stored = key === null || hits !== 1 ? undefined : storerOf(index);
     if (key === null || stored === undefined) return [];
     const by = clockOf(own, stored.request);
     for (const other of others) {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
 import { draftsOf } from '../support/find-by-rule.ts';
+import { cpuMsOf } from '../support/waiting.ts';
 
 describe('finding cleared-early', () => {
   const KEY = 'stall:4:prices';
@@ -53,6 +54,14 @@ describe('finding cleared-early', () => {
     const { kept, head } = own as { kept: never; head: never };
     return draftsOf('cleared-early', kept, head, { earlier: others, siblings: [], overlapping });
   };
+
+  it('searches for those who stored a thousand keys once', () => {
+    const items = (name: string, hits: number | null) =>
+      Array.from({ length: 1000 }, (_, at) => command(name, at, { hits, key: `stall:${at}` }));
+    const others = ['w1', 'w2'].map((token) => request(token, 500, { items: items('SET', null) }));
+    const own = request('r1', 2000, { items: items('GET', 1) });
+    expect(cpuMsOf(() => find(own, others))).to.be.lessThan(1500);
+  });
 
   it('says how long before the commit the key was deleted, and who stored the old rows', () => {
     expect(find(change(earlyDelete), [fill('r0', 500, 'stall:7:prices')])[0]).to.include({

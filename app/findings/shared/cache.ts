@@ -23,15 +23,14 @@ export function fillOf(
   return fill === undefined ? null : { fill, index, workMs: fill.startMs - endOf(read) };
 }
 
-/** Which of these requests stored what the command of this index found. */
-export function storerOf(
+/** Which of these requests stored what the command of an index found; they are only searched if one is asked about, and once. */
+export function storersAmong(
   { head, kept: { cache, runtime } }: OtherRequest,
-  index: number,
   others: readonly OtherRequest[],
-): Written | undefined {
-  return lastWriters({ head, kept: { ...(cache && { cache }), ...(runtime && { runtime }) } }, others).get(
-    `cache ${index}`,
-  );
+): (index: number) => Written | undefined {
+  const kept = { ...(cache && { cache }), ...(runtime && { runtime }) };
+  let writers: ReadonlyMap<string, Written> | undefined;
+  return (index) => (writers ??= lastWriters({ head, kept }, others)).get(`cache ${index}`);
 }
 
 /** It ran because a read found nothing again: that has a finding of its own, with the cause. */
