@@ -55,6 +55,16 @@ describe('the layers that the overview names', () => {
     expect(ran(packaged, '/orders').handler?.place).to.equal(null);
   });
 
+  it('are the middleware that responded, not a route that had called next()', () => {
+    const passedOn = layer({ name: 'all', kind: 'handler', pattern: '/{*path}', startMs: 1, nextMs: 1, outcome: 'next' }); // prettier-ignore
+    const ran = (pattern: string) => {
+      const layers = [passedOn, layer({ name: 'serveStatic', pattern, startMs: 2, nextMs: null, outcome: 'running' })]; // prettier-ignore
+      return ranOf({ method: 'GET', route: pattern, panels: { routing: { data: { layers, route: { pattern } } }, request: { data: {} } } } as unknown as Profile); // prettier-ignore
+    };
+    expect([ran('/').handler, ran('/').answered?.name]).to.deep.equal([null, 'serveStatic']);
+    expect(ran('/api').handler).to.include({ name: 'GET /api', isMounted: true });
+  });
+
   it('are the handler that responded, not what ran after it had called next()', () => {
     expect(ranOf(profile('', 1.3)).answered?.handler).to.equal('health');
     expect(ranOf(profile('', 2)).answered?.handler).to.equal('notFound');

@@ -2,7 +2,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { layerName } from '../shared/header-authors.ts';
 import { headersAtMsOf, layersOf, mountedHandlerOf } from '../shared/kept-panels.ts';
-import { lastRunning, type RanLayer, startedBefore } from '../shared/ran-layers.ts';
+import { isHandlerOf, lastRunning, type RanLayer, startedBefore } from '../shared/ran-layers.ts';
 import type { Tone } from '../../profiler/read/rows.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { SummaryFacts } from '../../profiler/store/profile-index.ts';
@@ -92,7 +92,8 @@ export function ranOf(profile: Profile): Ran {
     parsers.find(({ name }) => PARSERS[name]?.types.test(body?.contentType ?? '')) ?? parsers.at(-1);
   const mounted = mountedHandlerOf(profile);
   const headersAtMs = headersAtMsOf(profile);
-  const handlers = layers.filter(({ kind }) => kind === 'handler');
+  const route = dataOf(profile, 'routing')?.route?.pattern;
+  const handlers = layers.filter(route === undefined ? ({ kind }) => kind === 'handler' : isHandlerOf(route));
   const handler =
     profile.route === null
       ? undefined

@@ -33,13 +33,17 @@ export function lastRunning(
   );
 }
 
+/** Other handlers called `next()`. */
+export function isHandlerOf(route: string) {
+  return ({ kind, pattern }: RanLayer): boolean => kind === 'handler' && pattern === route;
+}
+
 /** What is mounted below a path and responds to all of it, such as a server of GraphQL: a handler, though Express calls it a middleware. */
 export function mountedHandler(
   layers: readonly RanLayer[],
   route: { pattern: string } | null,
 ): RanLayer | undefined {
-  if (route === null || route.pattern === '/' || layers.some(({ kind }) => kind === 'handler'))
-    return undefined;
+  if (route === null || route.pattern === '/' || layers.some(isHandlerOf(route.pattern))) return undefined;
   return layers.findLast(
     ({ kind, outcome, pattern }) =>
       kind === 'middleware' && outcome === 'running' && pattern === route.pattern,
