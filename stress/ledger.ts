@@ -33,6 +33,8 @@ const AWAY_MS = 3000;
 const ENDS_WITHIN = 25_000;
 /** Milliseconds before SIGKILL in which a response may have come whose record is lost: on a busy machine more than docs/reliability.md says. */
 const KILL_MAY_COST = 2000;
+/** Milliseconds in which the last responses of a process arrive that has ended. */
+const ARRIVES_WITHIN = 50;
 /** Responses in a row after which every worker has its database. */
 const READY_ANSWERS = 20;
 
@@ -42,7 +44,7 @@ interface Booked {
   unanswered: number;
   withoutToken: number;
   dropped: number;
-  /** When SIGKILL was sent. */
+  /** When nothing came any more of a process that SIGKILL had ended. */
   killedAt: number[];
   /** Exit codes after SIGTERM, and the longest end in milliseconds. */
   exits: (number | null)[];
@@ -64,6 +66,9 @@ const DISTURB = {
     await scene.restart();
   },
   async kills(scene: Scene, booked: Booked) {
+    await scene.service.ended('SIGKILL');
+    // What the process had sent arrives a moment after its end.
+    await sleep(ARRIVES_WITHIN);
     booked.killedAt.push(performance.now());
     await scene.restart();
   },
