@@ -117,7 +117,7 @@ describe('the trace of layers', () => {
           get: () => expect.fail('read'),
         });
         setImmediate(() => {
-          res.locals.valid = { page: 2 };
+          Object.assign(res.locals, { valid: { page: 2 }, 'sshpass -p hunter2 ssh web': true });
           next();
         });
       });

@@ -99,6 +99,8 @@ interface RequestTrace {
 
 const MOST_NAMES = 100;
 const MOST_PUT = 5;
+/** Of a property; those that begin with `_` are a library's. Another text is data, and may be a secret that only its beginning tells. */
+const NAME = /^[\p{L}$][\p{L}\p{N}_$-]{0,99}$/u;
 /** Names that Express, parsers and sessions put on each request; `length` is that of a body, for the reader of its stream. */
 const OF_EACH = [
   'res', 'next', 'url', 'baseUrl', 'originalUrl', 'params', 'route', 'query', 'body', 'length', 'cookies', 'signedCookies', 'secret',
@@ -111,7 +113,7 @@ function bodyNamesOf({ body }: RoutedRequest): readonly string[] | null {
   return isRecord(body) && !Buffer.isBuffer(body) ? Object.keys(body).slice(0, MOST_NAMES) : null;
 }
 
-/** The first names that an object has got since, of values; those that begin with `_` are a library's. */
+/** The first names that an object has got since, of values. */
 function namesPut(
   object: object,
   before: readonly string[],
@@ -124,7 +126,7 @@ function namesPut(
   const put: string[] = [];
   for (const name of names) {
     if (put.length === MOST_PUT) break;
-    if (name.startsWith('_') || known.has(name)) continue;
+    if (known.has(name) || !NAME.test(name)) continue;
     if (typeof Object.getOwnPropertyDescriptor(object, name)?.value !== 'function') put.push(name);
   }
   return put;
@@ -455,11 +457,7 @@ function createLayerTrace(
         ...namesPut(req, trace.reqNames, reqNames, OF_EACH).map((name) => `req.${name}`),
         ...namesPut(known, trace.localNames, localNames).map((name) => `res.locals.${name}`),
       ];
-      if (put.length > 0)
-        fact.put = [...(fact.put ?? []), ...put.map((name) => truncateText(name, LONGEST_NAME))].slice(
-          0,
-          MOST_PUT,
-        );
+      if (put.length > 0) fact.put = [...(fact.put ?? []), ...put].slice(0, MOST_PUT);
     }
     trace.reqNames = reqNames;
     trace.localNames = localNames;
