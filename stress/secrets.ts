@@ -1,7 +1,8 @@
 /**
- * `npm run stress -- secrets [--places=log,SQL]`: plants each example of docs/masking.md's table in each place that a request can carry it, through the
- * whole service on a real PostgreSQL and Redis, and looks for it in everything that the profiler stores, shows or writes: rows, pages,
- * JSON, Markdown, HAR, the command line, the MCP server, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
+ * `npm run stress -- secrets [--places=log,SQL --every=1]`: plants each example of docs/masking.md's table in each place that a request can
+ * carry it (`--every=4`: a fourth of them), through the whole service on a real PostgreSQL and Redis, and looks for it in everything that the
+ * profiler stores, shows or writes: rows, pages, JSON, Markdown, HAR, the command line, the MCP server, the files of VAR_DIR and its own
+ * output. Prints what was found; ends with 1 if that is anything.
  */
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -21,12 +22,12 @@ import {
   plantings,
   type Planting,
 } from './secrets/planted.ts';
-import { environmentOf, freshVarDir, openKnex } from '../test/support/postgres.ts';
+import { environmentOf, freshVarDir, openKnex, startPostgres } from '../test/support/postgres.ts';
 import { sharedPart } from '../test/support/shared-part.ts';
-import { startRelay } from './service/relay.ts';
-import { startDatabase } from '../bench/harness/database.ts';
 
-const { values: options } = parseArgs({ options: { places: { type: 'string', default: '' } } });
+const { values: options } = parseArgs({
+  options: { places: { type: 'string', default: '' }, every: { type: 'string', default: '1' } },
+});
 
 interface Asked extends Planting {
   token: string;
@@ -40,8 +41,6 @@ function profilerOf({ profiler }: Service): Profiler {
   return profiler;
 }
 
-/** Requests whose pages are read at once. */
-const AT_ONCE = 8;
 /** Milliseconds after which a process without its database has everything in its files. */
 const LEFT_AFTER = 4000;
 
@@ -55,8 +54,7 @@ function filesBelow(folder: string): string {
 }
 
 export async function main(): Promise<void> {
-  const database = await startDatabase();
-  const relay = await startRelay(database.connection);
+  const database = await startPostgres();
   const redis = await sharedPart<string>('redis');
   const varDir = freshVarDir();
   writeFileSync(join(varDir, 'planted.ejs'), '<p><%= notes.length %></p>');
@@ -67,12 +65,7 @@ export async function main(): Promise<void> {
   let origin = '';
   // The service takes its way out when it is created. What handlers print later goes elsewhere.
   process.stdout.write = (chunk) => output.push(String(chunk)) > 0;
-  const behindRelay = {
-    ...environmentOf(database.connection),
-    DB_HOST: '127.0.0.1',
-    DB_PORT: String(relay.port),
-  };
-  const config = readConfig({ ...behindRelay, VAR_DIR: varDir, PORT: '0' });
+  const config = readConfig({ ...environmentOf(database.connection), VAR_DIR: varDir, PORT: '0' });
   const profilerOptions = { ...config.profiler, panels: [notesPanel], findings: [notesRule] };
   const service = createService({
     config: { ...config, profiler: profilerOptions },
@@ -142,16 +135,16 @@ export async function main(): Promise<void> {
   ): Promise<void> {
     const json = await get(`/_profiler/${token}.json`);
     look('JSON', json, plants);
-    look(
-      'Markdown',
-      (await get(`/_profiler/${token}.md`)) + (await get(`/_profiler/${token}.md?length=short`)),
-      plants,
-    );
-    look('MCP', await askMcp('get_request', { token }), plants);
-    look('HAR', await get(`/_profiler/${token}.har`), plants);
-    // With the request as a test, if it has a fault.
-    look('page', await get(`/_profiler/${token}?panel=request&all=1`), plants);
-    look('command line', await runCommandLine(['show', token]), plants);
+    // What lies beside it has been read; each of these only waits for the database.
+    await Promise.all([
+      get(`/_profiler/${token}.md`).then((text) => look('Markdown', text, plants)),
+      get(`/_profiler/${token}.md?length=short`).then((text) => look('Markdown', text, plants)),
+      askMcp('get_request', { token }).then((text) => look('MCP', text, plants)),
+      get(`/_profiler/${token}.har`).then((text) => look('HAR', text, plants)),
+      // With the request as a test, if it has a fault.
+      get(`/_profiler/${token}?panel=request&all=1`).then((text) => look('page', text, plants)),
+      runCommandLine(['show', token]).then((text) => look('command line', text, plants)),
+    ]);
     if (!isFirst) return;
     const { profile } = JSON.parse(json.slice(json.indexOf('\n') + 1)) as { profile: { panels: object } };
     for (const panel of Object.keys(profile.panels))
@@ -178,14 +171,14 @@ export async function main(): Promise<void> {
 
   /** While the database is away, what is recorded goes to files. Places that need it are left out. */
   async function lookIntoFiles(all: readonly Planting[], plants: readonly Plant[]): Promise<void> {
-    relay.set('refuse');
+    await database.halt('SIGQUIT');
     for (const planting of all)
       if (planting.plants[0]?.place.startsWith('SQL') === false) await ask(planting);
     await sleep(LEFT_AFTER);
     const left = filesBelow(join(varDir, 'profiles'));
     if (!left.includes('"token"')) throw new Error('Nothing is in the files.');
     look('files', left, plants);
-    relay.set('pass');
+    await database.resume();
   }
 
   try {
@@ -194,18 +187,15 @@ export async function main(): Promise<void> {
     origin = `http://127.0.0.1:${(service.server.address() as AddressInfo).port}`;
     await service.openDatabase();
     const wanted = options.places.split(',');
-    const all = plantings().filter(({ plants }) => wanted.some((name) => plants[0]?.place.includes(name)));
+    const all = plantings({ every: Number(options.every) }).filter(({ plants }) =>
+      wanted.some((name) => plants[0]?.place.includes(name)),
+    );
     for (const planting of all) await ask(planting);
     const placeOf = (one: Asked | undefined): string => one?.plants[0]?.place ?? '';
-    const left = asked.entries();
-    await Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
-        for (const [at, one] of left) {
-          const before = asked[at - 1];
-          await read(one, { next: before?.token ?? one.token, isFirst: placeOf(before) !== placeOf(one) });
-        }
-      }),
-    );
+    for (const [at, one] of asked.entries()) {
+      const before = asked[at - 1];
+      await read(one, { next: before?.token ?? one.token, isFirst: placeOf(before) !== placeOf(one) });
+    }
     const everything = asked.flatMap(({ plants }) => plants);
     // Values without a number of their own, such as cards, stand in the requests' own pages or nowhere.
     const numbered = everything.filter(({ text }) => /Zq\d{5}h|FACE\d{5}CAFE/.test(text));
@@ -238,7 +228,6 @@ export async function main(): Promise<void> {
     look('own output', output.join(''), numbered);
     report(everything);
   } finally {
-    await relay.close();
     await database.stop();
     rmSync(varDir, { recursive: true, force: true });
   }

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { Router, type Request, type Response } from 'express';
 import type * as graphqlPackage from 'graphql';
 import type * as ioredisPackage from 'ioredis';
+import type * as lruCachePackage from 'lru-cache';
 import type * as nodemailerPackage from 'nodemailer';
 import type { Profiler } from '../../app/index.ts';
 import type { Services } from '../../app/service.ts';
@@ -89,7 +90,7 @@ const PLACES: readonly Place[] = [
   { name: 'query', takes: (text) => PAIR.test(text), request: (texts) => ({ path: `/plant/echo?${texts.join('&')}` }) },
   { name: 'own header', takes: (text) => FIELD.test(text) && !FORBIDDEN.test(text), request: (texts) => ({ path: '/plant/echo', init: { headers: Object.fromEntries(texts.map((text) => FIELD.exec(text)?.slice(1, 3) as [string, string])) } }) },
   { name: 'header value', takes: (text) => SAYS.test(text), request: (texts) => ({ path: '/plant/echo', init: { headers: fieldsOf(texts) } }) },
-  { name: 'referer', takes: (text) => SAYS.test(text), most: 1, request: ([text = '']) => ({ path: '/plant/echo', init: { headers: { referer: `http://r.test/?q=${encodeURIComponent(text)}` } } }) },
+  { name: 'referer', takes: (text) => SAYS.test(text), most: 4, request: (texts) => ({ path: '/plant/echo', init: { headers: { referer: `http://r.test/?${new URLSearchParams(fieldsOf(texts)).toString()}` } } }) },
   { name: 'user agent', takes: (text) => SAYS.test(text), most: 1, request: ([text = '']) => ({ path: '/plant/echo', init: { headers: { 'user-agent': text } } }) },
   { name: 'form value', request: (texts) => post('application/x-www-form-urlencoded', new URLSearchParams(fieldsOf(texts)).toString()) },
   { name: 'form', takes: (text) => PAIR.test(text), request: (texts) => post('application/x-www-form-urlencoded', texts.join('&')) },
@@ -129,15 +130,18 @@ const PLACES: readonly Place[] = [
   { name: 'outgoing body', spill: async (texts, { origin }) => { for (const text of texts) await fetch(`${origin}/plain`, { method: 'POST', body: text }); } },
   { name: 'response header', takes: (text) => SAYS.test(text), spill: (texts, { res }) => { for (const [name, text] of Object.entries(fieldsOf(texts))) res.setHeader(name, text); } },
   { name: 'set-cookie', takes: (text) => SAYS.test(text), spill: (texts, { res }) => { res.setHeader('set-cookie', texts.map((text, at) => `c${at}=${encodeURIComponent(text)}; Path=/`)); } },
-  { name: 'redirect', most: 1, spill: ([text = ''], { res }) => { res.redirect(`/plain?x=${encodeURIComponent(text)}`); } },
+  { name: 'redirect', most: 4, spill: (texts, { res }) => { res.redirect(`/plain?${new URLSearchParams(fieldsOf(texts)).toString()}`); } },
   { name: 'response, JSON', spill: (texts, { res }) => { res.json({ notes: texts }); } },
   { name: 'response, text', most: 1, spill: ([text = ''], { res }) => { res.type('text/plain').end(text); } },
   { name: 'view locals', spill: (texts, { req }) => { req.app.render('planted', { notes: texts, ...fieldsOf(texts) }, () => undefined); } },
   { name: 'dump', spill: (texts, { services }) => { services.dump({ notes: texts }); for (const text of texts) services.dump(text); } },
   { name: 'session', spill: (texts, { req }) => { Object.assign(req, { session: { notes: texts, ...fieldsOf(texts) } }); } },
+  { name: 'name on the response', most: 5, spill: (texts, { res }) => { for (const text of texts) res.locals[text] = true; } },
   { name: 'user', spill: (texts, { req }) => { Object.assign(req, { user: { notes: texts, ...fieldsOf(texts) } }); } },
   { name: 'Redis value', spill: async (texts, { redis }) => withRedisClient(redis, async (client) => { for (const text of texts) await client.set('note', text); }) },
   { name: 'Redis key', spill: async (texts, { redis }) => withRedisClient(redis, async (client) => { for (const text of texts) await client.get(text); }) },
+  { name: 'cache in memory, value', spill: (texts) => { const cache = memoryCache(); for (const text of texts) { cache.set('note', text); cache.get('note'); } } },
+  { name: 'cache in memory, key', spill: (texts) => { const cache = memoryCache(); for (const text of texts) { cache.get(text); cache.set(text, 1); } } },
   { name: 'mail', spill: async (texts) => { const mail = (load('nodemailer') as typeof nodemailerPackage).createTransport({ jsonTransport: true }); for (const text of texts) await mail.sendMail({ to: 'a@b.test', subject: text, text, html: `<p>${escapeXml(text)}</p>` }); } },
   { name: 'GraphQL, executed', spill: async (texts) => { const { buildSchema, graphql } = load('graphql') as typeof graphqlPackage; const schema = buildSchema('type Query { note(text: String): String }'); for (const text of texts) { await graphql({ schema, source: `{ note(text: ${JSON.stringify(text)}) }` }); await graphql({ schema, source: 'query q($text: String) { note(text: $text) }', variableValues: { text } }); } } },
   { name: 'arguments of a process', spill: async (texts) => { for (const text of texts) await run('true', ['-x', text]); } },
@@ -153,6 +157,11 @@ const PLACES: readonly Place[] = [
   { name: 'command, failed', most: 5, spill: async (texts, { profiler }) => { for (const text of texts) await profiler.record('command', 'import', () => Promise.reject(new Error(text))).catch(() => undefined); } },
   { name: 'command', most: 5, spill: async (texts, { profiler }) => { for (const text of texts) await profiler.record('command', text, () => Promise.resolve()); } },
 ]; // prettier-ignore
+
+function memoryCache(): lruCachePackage.LRUCache<string, string | number> {
+  const { LRUCache } = load('lru-cache') as typeof lruCachePackage;
+  return new LRUCache({ max: 100 });
+}
 
 async function withRedisClient(
   path: string | null,
