@@ -11,7 +11,7 @@ import { mishap } from './shared/mishap.ts';
 import { movedDays } from './shared/moved-days.ts';
 import { givenText, textsIn } from './shared/conditions.ts';
 import { draftAt, hasValue, isWrite, labelOf, type Read, readOf, readsOf, sqlOf } from './shared/queries.ts';
-import { count, excerpt, listOf, snakeCase } from './shared/wording.ts';
+import { count, excerpt, listOf, requestText, snakeCase } from './shared/wording.ts';
 import { maskedType } from '../profiler/masking/redact.ts';
 
 type Value = Leaf['value'];
@@ -326,6 +326,10 @@ function contradicted(name: string, value: string, leaves: readonly Leaf[]) {
   });
   const [first] = own;
   if (first === undefined || own.some(({ list }) => list !== first.list)) return null;
+  const end = first.list === '' ? '' : `${first.list}.`;
+  const entries = new Set(
+    leaves.flatMap(({ path }) => (path.startsWith(end) ? path.slice(end.length).split('.')[0] : [])),
+  );
   const isBoolean = own.every((one) => typeof one.value === 'boolean');
   // `inStock=false` may mean that all are wanted, `archived=true` that those are wanted as well.
   const isPlain = isBoolean
@@ -334,11 +338,35 @@ function contradicted(name: string, value: string, leaves: readonly Leaf[]) {
   const wanted = isBoolean ? TRUE.test(value) : value;
   const other = own.filter((one) => one.value !== wanted);
   const [contrary] = other;
-  if (!isPlain || contrary === undefined || other.length === own.length) return null;
-  return { all: own.length, other: other.length, list: first.list, has: String(contrary.value) };
+  if (!isPlain || contrary === undefined) return null;
+  const isNone =
+    entries.size === own.length &&
+    own.length > 1 &&
+    !EVERYTHING.test(value) &&
+    own.every((one) => typeof one.value === 'string' && !contains(one.value, value));
+  if (other.length === own.length && !isNone) return null;
+  return { all: own.length, other: other.length, list: first.list, has: String(contrary.value), isNone };
 }
 
-function isAskedFor(database: Database, name: string, value: string): boolean {
+function contains(text: string, value: string): boolean {
+  return text.toLowerCase().includes(value.toLowerCase());
+}
+
+/** `filter[depot]` and `filter.depot` -> depot */
+function lastName(name: string): string {
+  return /([^[\].]+)\]?$/.exec(name)?.[1] ?? name;
+}
+
+/** An earlier request that asked for what all entries have: its response was sent once more. */
+function askedBefore(earlier: readonly OtherRequest[], name: string, value: string): string | null {
+  const before = earlier.find(({ kept }) =>
+    kept.request?.query.some((one) => one.name === name && one.value === value),
+  );
+  return before === undefined ? null : requestText(before.head);
+}
+
+function isAskedFor(database: Database | undefined, name: string, value: string): boolean {
+  if (database === undefined) return false;
   return database.queries.some((query) => {
     const compared = readOf(database, query)?.where ?? [];
     return (
@@ -347,25 +375,34 @@ function isAskedFor(database: Database, name: string, value: string): boolean {
   });
 }
 
-const filterIgnored: Rule<Needs<'database' | 'request', 'routing'>> = {
+const filterIgnored: Rule<Needs<'request', 'database' | 'cache' | 'routing'>> = {
   name: 'filter-ignored',
-  needs: ['database', 'request'],
+  needs: ['request'],
   labels: ['filter ignored'],
-  why: 'A parameter of the query has the name of a field of the list in the response. Some entries have its value and others have another, and no statement compares that column.',
-  fix: 'Pass the parameter on as a condition. A parameter is a text: `"false"` is true in `if`, so compare it (`req.query.archived === "true"`), or convert it (`ParseBoolPipe` of NestJS).',
-  find({ database, request, routing }, { method, status }) {
+  why: 'A parameter of the query has the name of a field of the list in the response, and no statement compares that column. Some entries have its value and others another, or none has it and all have one that an earlier request asked for.',
+  fix: 'Pass the parameter on as a condition, and make it part of a cache’s key. A parameter is a text: `"false"` is true in `if`, so compare it (`req.query.archived === "true"`), or convert it (`ParseBoolPipe`).',
+  compares: ({ request }) => {
+    const leaves = request.query.length === 0 ? [] : leavesIn(request.response?.text ?? '');
+    return request.query.some(({ name, value }) => contradicted(lastName(name), value, leaves)?.isNone);
+  },
+  find({ database, request, cache, routing }, { method, status }, { earlier }) {
     if (method !== 'GET' || status !== 200) return [];
     const leaves = leavesIn(request.response?.text ?? '');
     return request.query.flatMap(({ name, value }): FindingDraft[] => {
-      const found = contradicted(name, value, leaves);
-      if (found === null || isAskedFor(database, name, value)) return [];
-      const { all, other, list, has } = found;
+      const column = lastName(name);
+      const found = contradicted(column, value, leaves);
+      if (found === null || isAskedFor(database, column, value)) return [];
+      const { all, other, list, has, isNone } = found;
+      const before = isNone ? askedBefore(earlier, name, has) : null;
+      if (isNone ? before === null : database === undefined) return [];
       const of = list === '' ? '' : ` of ${excerpt(list, 40)}`;
       const read = readsOf(database).find(({ query }) => query.rows === all);
-      const field = excerpt(name, 40);
-      const sentence = `${field}=${excerpt(value, 40)} was received, but ${count(other)} of ${count(all, 'entry', 'entries')}${of} ${other === 1 ? 'has' : 'have'} other values, such as ${field} ${excerpt(has, 40)}: no statement asks for ${field}`;
+      const field = excerpt(column, 40);
+      const how = before === null ? `no statement asks for ${field}` : `${before} asked for that`;
+      const sentence = `${excerpt(name, 40)}=${excerpt(value, 40)} was received, but ${count(other)} of ${count(all, 'entry', 'entries')}${of} ${other === 1 ? 'has' : 'have'} other values, such as ${field} ${excerpt(has, 40)}: ${how}`;
       if (read !== undefined) return [draftAt(read, sentence, 'bad')];
-      const place = routing?.route?.source;
+      const [hit, ...more] = (cache?.items ?? []).filter(({ hits }) => (hits ?? 0) > 0);
+      const place = (more.length === 0 ? hit?.caller : undefined) ?? routing?.route?.source;
       return [{ broke: 'unseen', severity: 'bad', sentence, anchor: 'response', place, panel: 'request' }];
     });
   },
@@ -389,7 +426,8 @@ const falseAsTrue: Rule<Needs<'database' | 'request', 'routing'>> = {
     return request.query.flatMap(({ name, value }): FindingDraft[] => {
       if (!FALSE.test(value) || (value === '0' && OF_NUMBER.test(name))) return [];
       // With a finding of its own.
-      if (contradicted(name, value, leaves) !== null) return [];
+      const found = contradicted(name, value, leaves);
+      if (found !== null && !found.isNone) return [];
       const alike = others.filter((one) => asideFrom(one.request, name) === asideFrom(request, name));
       const yes = alike.find(
         (one) =>

@@ -32,4 +32,52 @@ describe('finding filter-ignored', () => {
     const sql = 'select * from tickets where kind >= $1';
     expect(of({ kind: 'bug' }, kinds, { sql, bindings: { kind: 'b' } })).to.deep.equal([]);
   });
+
+  describe('of a list that no statement read', () => {
+    const depots = ['Linz', 'Linz', 'Linz'].map((depot, id) => ({ id, depot }));
+    const of = (
+      query: Record<string, string>,
+      machines: readonly object[],
+      before = 'Linz',
+      database?: object,
+    ) => {
+      const [name = ''] = Object.keys(query);
+      const request = keptRequest({ query, sent: { total: 3, machines } as never });
+      const earlier = [
+        {
+          head: { token: 'a1b2c3', method: 'GET', url: '/machines' },
+          kept: { request: keptRequest({ query: { [name]: before } }) },
+        },
+      ];
+      const cache = { items: [{ hits: 1, caller: 'src/cache.ts:12' }] };
+      const kept = { request, cache, ...(database === undefined ? {} : { database }) };
+      return draftsOf('filter-ignored', kept, { method: 'GET', status: 200 }, { earlier }).map(
+        ({ sentence, place }) => `${sentence} (${place})`,
+      );
+    };
+
+    it('names the earlier request that asked for what all entries have', () => {
+      expect(of({ 'filter[depot]': 'Steyr' }, depots)).to.deep.equal([
+        'filter[depot]=Steyr was received, but 3 of 3 entries of machines have other values, such as depot Linz: GET /machines (a1b2c3) asked for that (src/cache.ts:12)',
+      ]);
+      expect(of({ depot: 'Steyr' }, depots)).to.have.length(1);
+    });
+
+    it('is silent about other words for the value, a field that some lack, and a statement that has the value', () => {
+      expect(of({ depot: 'Steyr' }, depots, 'Wels'), 'nobody asked for Linz').to.deep.equal([]);
+      expect(of({ depot: 'linz' }, depots)).to.deep.equal([]);
+      expect(of({ depot: 'all' }, depots)).to.deep.equal([]);
+      expect(of({ depot: 'Steyr' }, [...depots, { id: 4 }]), 'some lack it').to.deep.equal([]);
+      expect(of({ depot: 'Steyr' }, depots.slice(1, 2)), 'one entry').to.deep.equal([]);
+      expect(
+        of(
+          { 'page[sort]': 'Steyr' },
+          depots.map(({ depot }) => ({ sort: depot })),
+        ),
+      ).to.deep.equal([]);
+      expect(of({ depot: 'bus' }, [{ depot: 'Linz' }, { depot: 'bus' }]), 'in memory').to.deep.equal([]);
+      const database = keptQueries({ sql: 'select * from m where place = $1', bindings: { place: 'Steyr' } });
+      expect(of({ depot: 'Steyr' }, depots, 'Linz', database)).to.deep.equal([]);
+    });
+  });
 });
