@@ -1,13 +1,25 @@
 /** Changes that rest on a read which another change made stale, of this request or of one at the same time. */
 import { clockOf, type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import type { Json } from '../profiler/json.ts';
 import { commits } from '../profiler/transaction-sql.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import { givenText, keyedBy, textsIn } from './shared/conditions.ts';
+import { isSuccess, receivedHeader } from './shared/http.ts';
 import { type Database, endOf, type Needs, type OtherRequest, type Query, type Rule } from './shared/kept.ts';
-import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
+import {
+  draftAt,
+  kindOf,
+  labelOf,
+  type Read,
+  readsOf,
+  sqlOf,
+  textOf,
+  transactionsOf,
+} from './shared/queries.ts';
 import { count, duration, listOf, requestText, snakeCase } from './shared/wording.ts';
 
 const MOST_NAMED = 3;
@@ -216,4 +228,89 @@ const unlockedUpdate: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const raceRules: readonly Rule[] = [lostUpdate, writeSkew, unlockedUpdate];
+/** With a moment that is no version, but for a condition on it. */
+const COUNTED_VERSION = /^(?:\w*_)?(?:version|revision|lock_version)$/i;
+
+/** What a client says of the version it has read: one field, or If-Match; weak or strong. */
+function sentVersions(request: Needs<'request'>['request']): { name: string; value: string }[] {
+  const fields = receivedFields(request).filter(
+    ({ name, path, from }) =>
+      (from === 'body' || from === 'form') && name === path && VERSIONED.test(snakeCase(name)),
+  );
+  const match = /^(?:W\/)?"?(\d{1,9})"?$/.exec(receivedHeader(request, 'if-match') ?? '')?.[1];
+  return [
+    ...fields.flatMap(({ name, value }) => {
+      const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+      return text === '' ? [] : [{ name, value: text }];
+    }),
+    ...(match === undefined ? [] : [{ name: 'If-Match', value: match }]),
+  ];
+}
+
+/** Of two numbers, or of two moments. */
+function isOlder(sent: string, read: string): boolean {
+  const isNumber = /^\d+$/.test(sent) && /^\d+$/.test(read);
+  const isMoment = [sent, read].every((text) => /^\d{4}-\d\d-\d\d[T ]/.test(text));
+  if (isNumber) return Number(sent) < Number(read);
+  return isMoment && Date.parse(sent) < Date.parse(read);
+}
+
+/** The version of the row that an update changes, as it was read before; some mappers put the name of the table before a column. */
+function versionRead(reads: readonly Read[], { read, query, index }: Read, column: string): string | null {
+  const rows = reads.flatMap((one) =>
+    one.index < index && one.read.verb === 'select' && one.read.table === read.table
+      ? foundRows(one.query)
+      : [],
+  );
+  const valueIn = (row: Record<string, Json>, name: string): string | null => {
+    const key = Object.keys(row).find((one) => one === name || one.endsWith(`_${name}`));
+    return key === undefined ? null : textOf(row[key]);
+  };
+  const row = rows.findLast((one) =>
+    read.where?.every((asked) => {
+      const value = valueIn(one, asked.column);
+      const [text] = textsIn(asked, query);
+      return (
+        value === null ||
+        (asked.operator === '=' && (text === value || Date.parse(text ?? '') === Date.parse(value)))
+      );
+    }),
+  );
+  return row === undefined ? null : valueIn(row, column);
+}
+
+const versionNotCompared: Rule<Needs<'database' | 'request'>> = {
+  name: 'version-not-compared',
+  needs: ['database', 'request'],
+  labels: ['version not compared'],
+  why: 'The request brought an older version of the row (`version`, `updated_at`, `If-Match`) than the one it read, and the UPDATE changed the row: its WHERE has the version that was read here, or it only counts the version up.',
+  fix: 'Compare the version that the client sent: `where id = $1 and version = $2` with that of the body, and answer 409 if no row was changed. A comparison with a version that you read a moment ago never fails.',
+  find({ database, request }, { status }) {
+    const sent = isSuccess(status) ? sentVersions(request) : [];
+    if (sent.length === 0) return [];
+    const reads = readsOf(database);
+    return reads.flatMap((update): FindingDraft[] => {
+      const { read, query } = update;
+      if (read.verb !== 'update' || query.rows === 0 || !read.isPlain || read.where === null) return [];
+      for (const { name, value } of sent) {
+        const isColumn = (column: string): boolean =>
+          name === 'If-Match' ? COUNTED_VERSION.test(snakeCase(column)) : sameName(column) === sameName(name);
+        const asked = read.where.find((one) => isColumn(one.column) && one.operator === '=');
+        const set = read.sets.find(({ column }) => isColumn(column));
+        const column = asked?.column ?? set?.column ?? '';
+        const had = column === '' ? null : versionRead(reads, update, column);
+        if (had === null || !isOlder(value, had)) continue;
+        const isCounted =
+          COUNTED_VERSION.test(snakeCase(column)) &&
+          (set?.value.kind === 'other' || givenText(set?.value, query) === String(Number(had) + 1));
+        if (asked === undefined && !isCounted) continue;
+        const how = asked === undefined ? `counted it up without a condition on ${column}` : `asked for the ${column} that this request had read`; // prettier-ignore
+        const sentence = `${name} ${value} was received, but the row had ${column} ${had}: ${labelOf(database, query)} ${how}, so what was changed since is written over`;
+        return [draftAt(update, sentence, 'bad')];
+      }
+      return [];
+    });
+  },
+};
+
+export const raceRules: readonly Rule[] = [lostUpdate, writeSkew, versionNotCompared, unlockedUpdate];
