@@ -4,7 +4,7 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import { type UnnamedChanges, unnamedChanges } from '../panels/shared/row-changes.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
-import { leavesOf } from '../panels/shared/json-leaves.ts';
+import { leavesIn, leavesOf, objectsIn } from '../panels/shared/json-leaves.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -20,6 +20,7 @@ import {
   type Read,
   readsOf,
   sqlOf,
+  textOf,
   transactionsOf,
 } from './shared/queries.ts';
 import { count, duration, excerpt, listOf, singular } from './shared/wording.ts';
@@ -300,6 +301,88 @@ const relationReplaced: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
+const COUNT_OF_WRITTEN =
+  /^(?:rows?_?|total_?|num_?)?(?:imported|inserted|saved|created|stored|written|added)(?:_?(?:count|rows|records|items|total))?$/i;
+const COUNT_OF_RECEIVED = /^(?:received|total|rows|lines|records|processed|read|count)$/i;
+
+/** How many things came: entries of the longest list, or lines of a text; 0: not known. */
+function sizeReceived({ body }: KeptRequest): number {
+  const lists =
+    body?.parsed === undefined
+      ? []
+      : [body.parsed, ...objectsIn(body.parsed).flatMap((one) => Object.values(one))];
+  const longest = Math.max(0, ...lists.map((value) => (Array.isArray(value) ? value.length : 0)));
+  const isLines = body?.truncated === false && /\b(?:csv|plain|ndjson)\b/i.test(body.contentType ?? '');
+  const lines = isLines ? (body.text ?? '').split('\n').filter((line) => line.trim() !== '').length : 0;
+  return Math.max(longest, lines);
+}
+
+/** Rows that each insert was sent, all into one table; null: it is not known, or something else may have been counted. */
+function insertedRows({ database, http_client: client, jobs }: WithCalls) {
+  const { queries, unkept, unrun } = database;
+  const isElsewhere = client?.calls.some(({ method }) => method !== 'GET') === true || jobs?.items.length;
+  if (isElsewhere || unkept !== undefined || unrun !== undefined) return null;
+  const writes = queries.filter((query) => kindOf(database, query) === 'write');
+  const inserts = readsOf(database).filter(({ read }) => read.verb === 'insert');
+  const own = inserts.filter(({ read }) => !OF_REFUSAL.test(read.table ?? ''));
+  const [first] = own;
+  const table = first?.read.table ?? null;
+  if (table === null || writes.length !== inserts.length || own.some(({ read }) => read.table !== table))
+    return null;
+  // A row that was there already is none for the database, but may be one for whoever counts.
+  const rows = own.map((one) => {
+    const isKnown = !/\bon (?:conflict|duplicate)\b|\b(?:ignore|replace)\b/i.test(
+      plainSql(database, one.query),
+    );
+    const isList =
+      / values /i.test(plainSql(database, one.query)) && !sqlOf(database, one.query).includes('…');
+    return one.query.rows === null || !(isKnown || isList)
+      ? NaN
+      : Math.max(one.query.rows, rowsSent(database, one));
+  });
+  const all = rows.reduce((sum, one) => sum + one, 0);
+  return Number.isNaN(all) ? null : { table, rows, all, last: own.at(-1) };
+}
+
+type WithCalls = Needs<'database' | 'request', 'http_client' | 'jobs'>;
+
+const rowsNotInserted: Rule<WithCalls> = {
+  name: 'rows-not-inserted',
+  needs: ['database', 'request'],
+  labels: ['rows not inserted'],
+  why: 'The response has a number such as `imported` or `created`, as many things were received, and fewer rows were in all inserts of the request. They went into one table, and nothing else was written, called or put into a queue.',
+  fix: 'Write the last batch too, which is not full: `if (batch.length > 0) await save(batch)` after the loop. Await all inserts before you answer, and count the rows that the database inserted.',
+  find(kept, { method, status }) {
+    const { database, request } = kept;
+    const { text = null, truncated = true } = request.response ?? {};
+    if (method === 'GET' || !isSuccess(status) || text === null || truncated) return [];
+    const leaves = leavesIn(text).filter(({ path }) => !/(?:^|\.)\d+(?:\.|$)/.test(path));
+    const counts = leaves.flatMap(({ name, value }) =>
+      typeof value === 'number' && Number.isInteger(value) ? [{ name, value }] : [],
+    );
+    const said = counts.filter(({ name }) => COUNT_OF_WRITTEN.test(name));
+    const inserted = said.length === 0 ? null : insertedRows(kept);
+    if (inserted?.last === undefined || inserted.all === 0) return [];
+    const { table, rows, all, last } = inserted;
+    const received = Math.max(
+      sizeReceived(request),
+      ...counts.filter(({ name }) => COUNT_OF_RECEIVED.test(name)).map(({ value }) => value),
+    );
+    const found = new Set(
+      database.queries.flatMap((query) => foundRows(query).flatMap((row) => Object.values(row).map(textOf))),
+    );
+    const one = said.find(({ value }) => value > all && value <= received && !found.has(String(value)));
+    if (one === undefined) return [];
+    const [size = 0] = rows;
+    const isFull = size > 1 && rows.every((each) => each === size) && one.value - all < size;
+    const batches = isFull
+      ? ` (${rows.length} × ${size}): a last batch of ${one.value - all} is missing`
+      : '';
+    const sentence = `${one.name} ${count(one.value)} was sent, but ${count(all, 'row')} ${all === 1 ? 'was' : 'were'} inserted into ${excerpt(table, 40)}${batches}`;
+    return [draftAt(last, sentence, 'bad')];
+  },
+};
+
 export const writeRules: readonly Rule[] = [
   refusedButWritten,
   fieldsEmptied,
@@ -308,4 +391,5 @@ export const writeRules: readonly Rule[] = [
   upsertKeeps,
   idsCounted,
   relationReplaced,
+  rowsNotInserted,
 ];

@@ -223,4 +223,56 @@ describe('findings from what was written', () => {
     for (const [what, queries, asked] of near)
       expect(found('relation-replaced', queries, asked), what).to.deep.equal([]);
   }); // prettier-ignore
+
+  describe('a number of rows that were not all inserted', () => {
+    const batch = (size: number, table = 'readings', rest = ''): AskedQuery => ({
+      sql: `insert into ${table} (level) values ${Array.from({ length: size }, (_, at) => `($${at + 1})`).join(', ')}${rest}`,
+      bindings: Array.from({ length: size }, (_, at) => ['level', at] as const),
+      rows: size,
+    });
+    const readings = Array.from({ length: 24 }, (_, at) => ({ level: at }));
+    const of = (sent: Json, queries: readonly AskedQuery[], body: Json = readings, status = 201): string[] =>
+      found('rows-not-inserted', queries, { method: 'POST', status, body, sent });
+
+    it('is named, with the batch that is missing', () => {
+      expect(of({ received: 24, imported: 23 }, [batch(10), batch(10)])).to.deep.equal([
+        'imported 23 was sent, but 20 rows were inserted into readings (2 × 10): a last batch of 3 is missing',
+      ]);
+      expect(of({ created: 24 }, [batch(10), batch(4)])).to.deep.equal([
+        'created 24 was sent, but 14 rows were inserted into readings',
+      ]);
+      expect(of({ received: 24, imported: 23 }, [batch(20), batch(1, 'audit_log')], null)).to.have.length(1);
+      const upsert = ' on conflict (level) do update set level = excluded.level';
+      expect(
+        of({ imported: 23 }, [batch(10, 'readings', upsert), batch(10, 'readings', upsert)]),
+      ).to.have.length(1);
+    });
+
+    it('is silent if the rows are as many, or the number may count something else', () => {
+      const some = [batch(10), batch(10)];
+      expect(of({ imported: 20 }, some)).to.deep.equal([]);
+      expect(of({ imported: 23 }, [...some, batch(3)])).to.deep.equal([]);
+      expect(
+        of({ imported: 23 }, [{ ...batch(23, 'readings', ' on conflict do nothing'), rows: 20 }]),
+      ).to.deep.equal([]);
+      expect(of({ imported: 23 }, [...some, batch(3, 'alarms')]), 'two tables').to.deep.equal([]);
+      expect(of({ saved: 23 }, some, { items: [1, 2] }), 'more than came').to.deep.equal([]);
+      expect(
+        of({ stored: 24 }, [...some, { sql: 'select count(*) as n from readings', found: [{ n: 24 }] }]),
+      ).to.deep.equal([]);
+      expect(
+        of({ saved: 23 }, [
+          ...some,
+          { sql: 'update readings set level = $1 where id = $2', bindings: { level: 1, id: 2 }, rows: 3 },
+        ]),
+      ).to.deep.equal([]);
+      expect(of({ batches: [{ imported: 23 }] }, some), 'in a list').to.deep.equal([]);
+      expect(of({ imported: 23 }, some, readings, 422)).to.deep.equal([]);
+      expect(
+        of({ imported: 23 }, [
+          { sql: 'insert into readings select * from unnest($1::int[]) on conflict do nothing', rows: 20 },
+        ]),
+      ).to.deep.equal([]);
+    });
+  });
 });
