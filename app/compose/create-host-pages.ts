@@ -105,7 +105,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     isStored: options.isStored === true,
     editor: editor === null ? undefined : { ...editor, paths: settings.editorPaths, root },
     sourceAt: createSourceViews(source),
-    definitionsAt: createDefinitions(source),
+    definitions: createDefinitions(source),
     locateFrontEnd: createFrontEndFiles(source),
     originOf: (req) => sourceOf(req).origin.origin,
     clientOf: (req) => sourceOf(req).origin.clientAddress,

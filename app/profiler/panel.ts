@@ -182,7 +182,7 @@ export interface BesideProfile {
     steps: readonly Row[];
     handlers: readonly string[];
     middleware: readonly string[];
-  }) => readonly Row[];
+  }) => Steps<readonly Row[]>;
 }
 
 export interface PanelPage extends PresentFrom {

@@ -34,17 +34,17 @@ export function other(count: number) {
       .split('\n') ?? null;
   const find = createDefinitions({
     root: '/app',
-    files: { lines: linesOf },
+    files: { lines: linesOf, changedAt: () => null },
     maps: { sourceLines: () => null },
   });
   const at = (mark: string, file = 'src/orders.ts'): string =>
     `${file}:${(FILES[file]?.split('\n') ?? []).findIndex((line) => line.includes(mark)) + 1}`;
 
   it('are found where they are defined: in its file or in one that this imports', () => {
-    expect(find(at('// here'), 1)).to.deep.equal(['src/db.ts:3']);
-    expect(find(at('const key = '), 1)).to.deep.equal(['src/orders.ts:8']);
-    expect(find(at('const text'), 1)).to.deep.equal(['lib/format/index.js:2', 'src/money.ts:2']);
-    expect(find(at('return prices'), 1)).to.deep.equal(['lib/prices.js:1', 'src/orders.ts:17']);
+    expect(find.at(at('// here'), 1)).to.deep.equal(['src/db.ts:3']);
+    expect(find.at(at('const key = '), 1)).to.deep.equal(['src/orders.ts:8']);
+    expect(find.at(at('const text'), 1)).to.deep.equal(['lib/format/index.js:2', 'src/money.ts:2']);
+    expect(find.at(at('return prices'), 1)).to.deep.equal(['lib/prices.js:1', 'src/orders.ts:17']);
   });
 
   it('of whole functions are values and methods of fields and of base classes, too, through files that only export', () => {
@@ -81,10 +81,11 @@ export class Quotes extends Base {
           Object.entries(files)
             .find(([name]) => file === resolve('/app', name))?.[1]
             .split('\n') ?? null,
+        changedAt: () => null,
       },
       maps: { sourceLines: () => null },
     });
-    expect(whole('src/quotes.ts:11', 4)).to.deep.equal([
+    expect(whole.at('src/quotes.ts:11', 4)).to.deep.equal([
       'src/lib/rates.ts:2',
       'src/lib/other.ts:1',
       'src/quotes.ts:16',
@@ -94,8 +95,8 @@ export class Quotes extends Base {
   });
 
   it('are none of packages, of types, or of the function around the line', () => {
-    expect(find(at('// alone'), 1)).to.deep.equal([]);
+    expect(find.at(at('// alone'), 1)).to.deep.equal([]);
     for (const place of ['src/orders.ts', 'src/gone.ts:1', 'src/orders.ts:900', ''])
-      expect(find(place, 1), place).to.deep.equal([]);
+      expect(find.at(place, 1), place).to.deep.equal([]);
   });
 });

@@ -94,7 +94,9 @@ describe('the overview panel', () => {
       writers: new Map(),
       brokenBefore: [],
       comparedAsText: null,
-      codeOf: () => [],
+      *codeOf() {
+        return [];
+      },
     });
     const usual = usualOf(profile, beside(Array.from({ length: 10 }, () => row({}))));
     const measures = usual?.measures.map(({ label, value, p50, p95, tone }) => [

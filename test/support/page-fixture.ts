@@ -125,7 +125,7 @@ export function createPageFixture(
     viewsFolder?: string;
     editor?: EditorOptions;
     sourceAt?: PageServices['sourceAt'];
-    definitionsAt?: PageServices['definitionsAt'];
+    definitions?: PageServices['definitions'];
     frontEnds?: readonly string[];
     /** Beside the built-in ones. */
     rules?: readonly FindingRule[];
@@ -167,7 +167,7 @@ export function createPageFixture(
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
     sourceAt: options.sourceAt ?? (() => null),
-    definitionsAt: options.definitionsAt ?? (() => []),
+    definitions: options.definitions ?? { at: () => [], *refresh() {} },
     locateFrontEnd: () => null,
     replay: 'safe',
     isStored: false,

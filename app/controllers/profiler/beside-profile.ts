@@ -203,7 +203,7 @@ function refusedByText(
 }
 
 export async function readBeside(
-  services: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt' | 'definitionsAt'>,
+  services: Pick<PageServices, 'profiles' | 'rules' | 'sourceAt' | 'definitions'>,
   { profile, amendments, panels, findings }: ShownProfile,
 ): Promise<BesideProfile> {
   const { profiles, rules } = services;

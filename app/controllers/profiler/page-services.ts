@@ -1,5 +1,6 @@
 /** The services of the controllers, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Definitions } from '../../observe/stacks/definitions.ts';
 import type { LocateFrontEnd } from '../../profiler/read/browser-report.ts';
 import type { CpuSampler } from '../../profiler/record/cpu-samples.ts';
 import type { ValueReader } from '../../profiler/record/values.ts';
@@ -41,8 +42,7 @@ export interface PageServices {
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;
   sourceAt: (place: string) => ShownSource | null;
-  /** Places of what so many lines from a place use. */
-  definitionsAt: (place: string, count: number) => readonly string[];
+  definitions: Definitions;
   locateFrontEnd: LocateFrontEnd;
   redactText: (text: string) => string;
   log: (error: unknown) => void;

@@ -6,6 +6,7 @@ import { groupBy } from '../../profiler/group-by.ts';
 import type { Row } from '../../profiler/read/rows.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
+import type { Steps } from '../../profiler/turns.ts';
 import type { PageServices } from './page-services.ts';
 
 /** Characters of all together. */
@@ -29,7 +30,7 @@ export const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
 /** `} else {`, `) => {` */
 const GOES_ON = /^\s*[)\]}].*[([{]\s*$/;
 
-type CodeFrom = Pick<PageServices, 'sourceAt' | 'definitionsAt'> & Pick<Profile, 'startedAt'>;
+type CodeFrom = Pick<PageServices, 'sourceAt' | 'definitions'> & Pick<Profile, 'startedAt'>;
 
 /** Lines that a request ran. */
 export interface RanLines {
@@ -80,6 +81,8 @@ function blockAround(excerpt: SourceExcerpt, line: number, most: number): Omit<P
     [start, end] = [first, last];
     own = indent;
   }
+  while (/^\s*@\w/.test(lines[start - 1] ?? '') && indentOf(lines[start - 1]) === indentOf(lines[start]))
+    start--;
   if (start === given && end === at && own > 0) [start, end] = [Math.max(0, at - BEFORE), at + AFTER];
   return { from: from + start, lines: lines.slice(start, end + 1) };
 }
@@ -130,8 +133,9 @@ function textOf(parts: readonly Part[], names: ReadonlyMap<string, string>): str
  * Without a file that was changed since: the handlers and the functions of steps in the order in which they ran, middleware by the lines
  * that register it, then what they use.
  */
-export function ranCode({ steps, handlers, middleware }: RanLines, from: CodeFrom): Row[] {
-  const { sourceAt, definitionsAt, startedAt } = from;
+export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFrom): Steps<Row[]> {
+  const { sourceAt, definitions, startedAt } = from;
+  yield* definitions.refresh();
   const framed = steps.filter(({ label = '' }) => !NO_WORK.test(label));
   const names = stepsByPlace(framed);
   const parts: Part[] = [];
@@ -159,13 +163,17 @@ export function ranCode({ steps, handlers, middleware }: RanLines, from: CodeFro
   for (const place of middleware) {
     const excerpt = sourceAt(place)?.excerpt;
     if (excerpt !== undefined && hasBody(excerpt, Number(/\d+$/.exec(place)?.[0]))) add(place, MOST_LINES);
-    for (const used of definitionsAt(place, 1)) add(used, MOST_LINES);
+    for (const used of definitions.at(place, 1)) add(used, MOST_LINES);
+    yield;
   }
   let used = parts.slice();
   for (let hop = 0; hop < HOPS; hop++) {
     const known = parts.length;
     for (const { file, from: first, lines } of used)
-      for (const place of definitionsAt(`${file}:${first}`, lines.length)) add(place, DEFINITION_LINES);
+      for (const place of definitions.at(`${file}:${first}`, lines.length)) {
+        add(place, DEFINITION_LINES);
+        yield;
+      }
     used = parts.slice(known);
   }
   return Array.from(

@@ -4,8 +4,17 @@
  */
 import { posix, resolve } from 'node:path';
 import { escapeRegExp } from '../../profiler/escape-regexp.ts';
+import type { Steps } from '../../profiler/turns.ts';
+import { createMethodIndex } from './method-index.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
+
+export interface Definitions {
+  /** Reads which files define which methods, to be called before. */
+  refresh(): Steps<void>;
+  /** Places of what so many lines from a place use. */
+  at(place: string, count: number): readonly string[];
+}
 
 interface Imported {
   from: string;
@@ -17,9 +26,12 @@ const MOST = 12;
 const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?:\.([A-Za-z_$][\w$]*))?/g;
 /** Names that any route is registered with. */
 const REGISTERS = /^(?:app|router|routes)$/;
+const OF_EXPRESS = /^(?:req|res|next|request|response|process|console|Object|JSON|Math|Promise|Date|Array)$/;
 const MADE_BY = /=\s*new\s+([A-Za-z_$][\w$]*)/;
 const IMPORT =
-  /\b(?:import\s+(?!type\b)|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"]((?:\.|[@~#]\/)[^'"]+)['"]/g;
+  /\b(?:import\s+(?:type\s+(?!from\b))?|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"]((?:\.|[@~#]\/)[^'"]+)['"]/g;
+/** `...require('./money')`, `Money: require('./money')` in an object of exports. */
+const IN_OBJECT = /(?:\.\.\.|([A-Za-z_$][\w$]*)\s*:\s*)require\(\s*['"](\.[^'"]+)['"]\s*\)/g;
 const RE_EXPORT = /\bexport\s+(?:\*|\{([^}]*)\})\s*from\s*['"](\.[^'"]+)['"]/g;
 /** Modules that are followed from one to the next. */
 const DEEPEST = 4;
@@ -32,7 +44,10 @@ function importsIn(lines: readonly string[]): Map<string, Imported> {
   for (const [, one, all, names = '', from = ''] of lines.join('\n').matchAll(IMPORT)) {
     for (const name of [one, all]) if (name !== undefined) imports.set(name, { from, name: null });
     for (const part of names.split(',').filter((one) => one.trim() !== '')) {
-      const [name = '', as = name] = part.trim().split(/\s*:\s*|\s+as\s+/);
+      const [name = '', as = name] = part
+        .trim()
+        .replace(/^type\s+/, '')
+        .split(/\s*:\s*|\s+as\s+/);
       imports.set(as, { from, name });
     }
   }
@@ -50,14 +65,16 @@ function definedIn(lines: readonly string[], name: string): number {
 
 const MADE_OF_PACKAGE = /=\s*(?:await\s+)?(?:new\s+([\w$]+)(?:\.[\w$]+)*|([\w$]+))\s*(?:<[^>]*>)?\(/;
 
+function isFromPackage(lines: readonly string[], name: string): boolean {
+  const escaped = `(?<![\\w$])${escapeRegExp(name)}(?![\\w$])`;
+  const loaded = new RegExp(`\\b(?:import|require)\\b.*${escaped}|${escaped}.*\\brequire\\(`);
+  return lines.some((line) => loaded.test(line));
+}
+
 /** The client of a database, an application: made by a package, so it says nothing of what was done with it. */
 function isOfPackage(lines: readonly string[], index: number): boolean {
   const [, made, by = made] = MADE_OF_PACKAGE.exec(lines[index] ?? '') ?? [];
-  if (by === undefined || importsIn(lines).has(by)) return false;
-  const name = new RegExp(
-    `\\b(?:import|require)\\b.*(?<![\\w$])${escapeRegExp(by)}(?![\\w$])|(?<![\\w$])${escapeRegExp(by)}(?![\\w$]).*\\brequire\\(`,
-  );
-  return lines.some((line) => name.test(line));
+  return by !== undefined && !importsIn(lines).has(by) && isFromPackage(lines, by);
 }
 
 /** Index of the line that defines a method; -1: none. */
@@ -79,22 +96,27 @@ export function createDefinitions({
   maps,
 }: {
   root: string;
-  files: Pick<SourceFiles, 'lines'>;
+  files: Pick<SourceFiles, 'lines' | 'changedAt'>;
   maps: Pick<SourceMaps, 'sourceLines'>;
-}): (place: string, count: number) => string[] {
+}): Definitions {
+  const methods = createMethodIndex({ root, files });
   const linesOf = (file: string): readonly string[] | null =>
     maps.sourceLines(resolve(root, file)) ?? files.lines(resolve(root, file));
 
-  /** The method of an object or of a class, also through the line that makes its object; else the definition itself. */
-  function withMethod(file: string, index: number, member: string | undefined): string {
+  /** The method of an object or of a class, also through the line that makes its object; of a class alone its constructor; else the definition. */
+  function withMethod(file: string, index: number, member: string | undefined): string | null {
     const lines = linesOf(file) ?? [];
-    const definition = `${file}:${index + 1}`;
-    if (member === undefined || /\bfunction\b/.test(lines[index] ?? '')) return definition;
-    const at = methodIn(lines, member);
+    const line = lines[index] ?? '';
+    const isClass = /\bclass\s/.test(line);
+    if (/\bclass\b.*\bextends\s+\w*Error\b/.test(line)) return null;
+    const method = member ?? (isClass ? 'constructor' : undefined);
+    if (method === undefined || /\bfunction\b/.test(line)) return `${file}:${index + 1}`;
+    const at = methodIn(lines, method);
     if (at !== -1) return `${file}:${at + 1}`;
-    const made = MADE_BY.exec(lines[index] ?? '')?.[1];
+    if (isClass) return null;
+    const made = MADE_BY.exec(line)?.[1];
     const from = made === undefined ? undefined : importsIn(lines).get(made);
-    return (from === undefined ? null : imported(from, file, member)) ?? definition;
+    return (from === undefined ? null : imported(from, file, member)) ?? `${file}:${index + 1}`;
   }
 
   function moduleOf(from: string, file: string): { file: string; lines: readonly string[] } | null {
@@ -122,9 +144,20 @@ export function createDefinitions({
     const whole = lines.findIndex((line) => /^(?:module\.exports\s*=|export\s+default\b)/.test(line));
     const index = at ?? (name === null ? whole : -1);
     if (index !== -1) return isOfPackage(lines, index) ? null : withMethod(found.file, index, member);
-    for (const [, list, further = ''] of lines.join('\n').matchAll(RE_EXPORT)) {
-      const isNamed = list === undefined || list.split(/[\s,]+/).includes(name ?? member ?? '');
-      const where = isNamed ? imported({ from: further, name }, found.file, member, depth + 1) : null;
+    const text = lines.join('\n');
+    const wanted = name ?? member ?? '';
+    const own = importsIn(lines).get(wanted);
+    const further = [
+      ...(own === undefined ? [] : [own]),
+      ...Array.from(text.matchAll(RE_EXPORT), ([, list, path = '']) =>
+        list === undefined || list.split(/[\s,]+/).includes(wanted) ? { from: path, name } : [],
+      ).flat(),
+      ...Array.from(text.matchAll(IN_OBJECT), ([, key, path = '']) =>
+        key === undefined ? { from: path, name } : key === wanted ? { from: path, name: null } : [],
+      ).flat(),
+    ];
+    for (const one of further) {
+      const where = imported(one, found.file, member, depth + 1);
       if (where !== null) return where;
     }
     return null;
@@ -140,8 +173,7 @@ export function createDefinitions({
     return at === -1 ? null : `${file}:${at + 1}`;
   }
 
-  /** Of the names that so many lines from a place use. */
-  return (place, count) => {
+  function at(place: string, count: number): string[] {
     const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
     const lines = file === '' ? null : linesOf(file);
     if (lines === null) return [];
@@ -153,15 +185,19 @@ export function createDefinitions({
     for (const [, name = '', member, further] of shown.matchAll(NAMED)) {
       if (REGISTERS.test(name) || found.size === MOST) continue;
       if (name === 'this' && member !== undefined && further !== undefined) {
-        const where = ofField(lines, file, member, further);
+        const where = ofField(lines, file, member, further) ?? methods.find(member, further);
         if (where !== null) found.add(where);
         continue;
       }
       const isOfClass = name === 'this' || name === 'super';
       const own = isOfClass ? methodIn(lines, member ?? '') : imports.has(name) ? -1 : definedIn(lines, name);
       const from = isOfClass && own === -1 ? imports.get(baseIn(lines)) : imports.get(name);
-      const where =
-        from !== undefined
+      const isParameter = from === undefined && own === -1 && !isOfClass && member !== undefined;
+      const where = isParameter
+        ? OF_EXPRESS.test(name) || isFromPackage(lines, name)
+          ? null
+          : methods.find(name, member)
+        : from !== undefined
           ? imported(from, file, member)
           : own === -1 || near(own) || isOfPackage(lines, own)
             ? null
@@ -169,5 +205,7 @@ export function createDefinitions({
       if (where !== null) found.add(where);
     }
     return [...found];
-  };
+  }
+
+  return { at, refresh: methods.refresh };
 }

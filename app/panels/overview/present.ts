@@ -57,6 +57,10 @@ function handlersOf(sections: readonly Section[]): string[] {
   return ['handler', 'status'].flatMap((name) => rows.find(({ label }) => label === name)?.place ?? []);
 }
 
+function placesOf(findings: readonly ExplainedFinding[]): string[] {
+  return findings.flatMap(({ place, path = [] }) => [...path.toReversed(), place ?? []].flat());
+}
+
 function* exchangeOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
   ran: Ran,
@@ -81,7 +85,13 @@ function* exchangeOf(
     rows.flatMap(({ text }) => (typeof text === 'string' ? (text.match(NUMBERED_MARK) ?? []) : [])),
   );
   const code =
-    beside?.codeOf({ steps: asked.steps, handlers: handlersOf(sections), middleware: ran.registered }) ?? [];
+    beside === undefined
+      ? []
+      : yield* beside.codeOf({
+          steps: asked.steps,
+          handlers: [...handlersOf(sections), ...placesOf(beside.findings)],
+          middleware: ran.registered,
+        });
   const masked = new Set(marks.flat()).size < 2 ? -1 : marks.findIndex((of) => of.length > 0);
   return {
     sections: sections.map((one, at) => (at === masked ? { ...one, note: OF_MARKS } : one)),

@@ -89,9 +89,9 @@ describe('the code that ran', () => {
       const excerpt = excerptOf(linesOf(file) ?? [], Number(line), { before: 40, after: 40 });
       return excerpt === null ? null : { excerpt, changedAt: file === 'src/store.ts' ? changedAt : null };
     },
-    definitionsAt: createDefinitions({
+    definitions: createDefinitions({
       root: '/app',
-      files: { lines: linesOf },
+      files: { lines: linesOf, changedAt: () => null },
       maps: { sourceLines: () => null },
     }),
   });
