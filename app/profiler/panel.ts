@@ -177,7 +177,7 @@ export interface BesideProfile {
   brokenBefore: readonly { head: ProfileHead; finding: Finding }[];
   /** The comparison in the source that led to a refusal, as it was right for two numbers as texts only; null: none is known. */
   comparedAsText: string | null;
-  /** The functions that ran, by the lines of its steps, of its handler and of its middleware. */
+  /** The functions that ran, by the lines of its steps and findings, of its handler and of its middleware. */
   codeOf: (ran: {
     steps: readonly Row[];
     handlers: readonly string[];

@@ -112,9 +112,16 @@ function evidenceOf(
   ]);
 }
 
-/** The lines around a place and around the line that called it. */
-function sourceTexts(evidence: ExplainedFinding['evidence']): string[] {
-  return evidence.flatMap(({ block }) => (block.language === 'ts' ? [blockText(block)] : []));
+/** The lines around a place and around the line that called it, unless the code that ran has them. */
+function sourceTexts(evidence: ExplainedFinding['evidence'], code: readonly Row[] = []): string[] {
+  const isShown = (place: string): boolean => {
+    const [file, line = ''] = place.split(/:(?=\d+$)/);
+    const found = code.find(({ label }) => label === file);
+    return new RegExp(`^[> ] +${line} \\|`, 'm').test(found?.block?.text ?? '');
+  };
+  return evidence.flatMap(({ label, block }) =>
+    block.language === 'ts' && !isShown(label) ? [blockText(block)] : [],
+  );
 }
 
 function findingText(
@@ -139,6 +146,9 @@ export function findingParts({
   beside,
 }: ShownProfile & { beside?: BesideProfile }): string[] {
   const seen = new Set<string>();
+  const overview =
+    beside === undefined ? null : presentNamed(panels, OVERVIEW, { profile, amendments, beside });
+  const ran = overview?.sections.find(({ id }) => id === 'code')?.rows;
   return [...findings.shown, ...findings.folded].map((finding, index) => {
     const { label, panel, code: fixCode, history } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
@@ -148,7 +158,7 @@ export function findingParts({
     seen.add(evidence);
     const explained = beside?.findings[index];
     const sources =
-      explained === undefined ? [] : sourceTexts(explained.evidence).filter((text) => !seen.has(text));
+      explained === undefined ? [] : sourceTexts(explained.evidence, ran).filter((text) => !seen.has(text));
     for (const source of sources) seen.add(source);
     return findingText(finding, {
       fix: finding.fix ?? texts?.fix,

@@ -57,10 +57,6 @@ function handlersOf(sections: readonly Section[]): string[] {
   return ['handler', 'status'].flatMap((name) => rows.find(({ label }) => label === name)?.place ?? []);
 }
 
-function placesOf(findings: readonly ExplainedFinding[]): string[] {
-  return findings.flatMap(({ place, path = [] }) => [...path.toReversed(), place ?? []].flat());
-}
-
 function* exchangeOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
   ran: Ran,
@@ -88,8 +84,11 @@ function* exchangeOf(
     beside === undefined
       ? []
       : yield* beside.codeOf({
-          steps: asked.steps,
-          handlers: [...handlersOf(sections), ...placesOf(beside.findings)],
+          steps: [
+            ...asked.steps,
+            ...beside.findings.map(({ label, place, path }) => ({ label, place, path })),
+          ],
+          handlers: handlersOf(sections),
           middleware: ran.registered,
         });
   const masked = new Set(marks.flat()).size < 2 ? -1 : marks.findIndex((of) => of.length > 0);
