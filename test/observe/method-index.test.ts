@@ -25,6 +25,8 @@ describe('the methods of an application', () => {
       'src/services/OrderService.ts': METHODS('create', 'cancel', 'get'),
       'src/services/quote.service.ts': METHODS('create', 'price'),
       'src/quotes/mapper.ts': 'export const createMapper = () => ({\n  toDto: (row) => row,\n});\n',
+      'src/i18n.js':
+        'const create = () => {\n  return { forLocale: (name) => name, other: async name => name };\n};\n',
       'node_modules/x/index.js': METHODS('cancel'),
       'dist/OrderService.js': METHODS('cancel'),
       'src/order.test.ts': METHODS('cancel'),
@@ -40,6 +42,8 @@ describe('the methods of an application', () => {
   it('are found by their name if only one file has it', () => {
     expect(index.find('service', 'cancel')).to.equal('src/services/OrderService.ts:6');
     expect(index.find('anything', 'toDto')).to.equal('src/quotes/mapper.ts:2');
+    expect(index.find('i18n', 'forLocale')).to.equal('src/i18n.js:2');
+    expect(index.find('i18n', 'other')).to.equal('src/i18n.js:2');
     expect(index.find('service', 'missing')).to.equal(null);
     expect(index.find('service', 'if')).to.equal(null);
   });

@@ -95,6 +95,7 @@ describe('the overview panel', () => {
       brokenBefore: [],
       comparedAsText: null,
       *codeOf() {
+        yield undefined;
         return [];
       },
     });

@@ -16,6 +16,7 @@ import type { RequestFact, ResponseFact } from '../../app/profiler/record/facts.
 import { type FindingRule, ruleTexts } from '../../app/profiler/read/finding-rule.ts';
 import { searchedFields } from '../../app/profiler/store/find-text.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
+import { createDefinitions } from '../../app/observe/stacks/definitions.ts';
 import { createFormSigner } from '../../app/profiler/form-signature.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/read/profiles.ts';
@@ -167,7 +168,13 @@ export function createPageFixture(
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
     sourceAt: options.sourceAt ?? (() => null),
-    definitions: options.definitions ?? { at: () => [], *refresh() {} },
+    definitions:
+      options.definitions ??
+      createDefinitions({
+        root: '/none',
+        files: { lines: () => null, changedAt: () => null },
+        maps: { sourceLines: () => null },
+      }),
     locateFrontEnd: () => null,
     replay: 'safe',
     isStored: false,

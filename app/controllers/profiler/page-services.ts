@@ -1,7 +1,7 @@
 /** The services of the controllers, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Definitions } from '../../observe/stacks/definitions.ts';
 import type { LocateFrontEnd } from '../../profiler/read/browser-report.ts';
+import type { Steps } from '../../profiler/turns.ts';
 import type { CpuSampler } from '../../profiler/record/cpu-samples.ts';
 import type { ValueReader } from '../../profiler/record/values.ts';
 import type { ExportedBy } from '../../export/otlp-model.ts';
@@ -42,7 +42,12 @@ export interface PageServices {
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;
   sourceAt: (place: string) => ShownSource | null;
-  definitions: Definitions;
+  definitions: {
+    /** Reads which files define which methods, to be called before. */
+    refresh: () => Steps<void>;
+    /** Places of what so many lines from a place use. */
+    at: (place: string, count: number) => readonly string[];
+  };
   locateFrontEnd: LocateFrontEnd;
   redactText: (text: string) => string;
   log: (error: unknown) => void;

@@ -34,8 +34,9 @@ type CodeFrom = Pick<PageServices, 'sourceAt' | 'definitions'> & Pick<Profile, '
 
 /** Lines that a request ran. */
 export interface RanLines {
+  /** Whatever has a line: also findings, and what sent the response. */
   steps: readonly Row[];
-  /** Of the handler, and of the one that answered. */
+  /** Lines that registered the handler. */
   handlers: readonly string[];
   /** Lines of the application that registered middleware that ran. */
   middleware: readonly string[];
@@ -85,6 +86,22 @@ function blockAround(excerpt: SourceExcerpt, line: number, most: number): Omit<P
     start--;
   if (start === given && end === at && own > 0) [start, end] = [Math.max(0, at - BEFORE), at + AFTER];
   return { from: from + start, lines: lines.slice(start, end + 1) };
+}
+
+/** A registration, without its siblings: the statement, and the line that begins the function around it, whose parameters it uses. */
+function statementAt(excerpt: SourceExcerpt, line: number): Omit<Part, 'file'>[] {
+  const { from, lines } = excerpt;
+  const at = line - from;
+  const indent = indentOf(lines[at]);
+  const isEnd = (text: string, index: number): boolean => index > at && indentOf(text) <= indent;
+  let last = hasBody(excerpt, line) ? lines.findIndex(isEnd) : at;
+  if (last === -1 || last - at >= MOST_LINES) last = at + AFTER;
+  const first = lines.findLastIndex((text, index) => index < at && indentOf(text) < indent);
+  const head =
+    first === -1 || CLOSES.test(lines[first] ?? '')
+      ? []
+      : [{ from: from + first, lines: lines.slice(first, first + 1) }];
+  return [...head, { from: line, lines: lines.slice(at, last + 1) }];
 }
 
 function hasLine({ file, from, lines }: Part, place: string): boolean {
@@ -141,29 +158,34 @@ export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFr
   const parts: Part[] = [];
   let room = LONGEST;
 
-  function add(place: string, most: number): void {
-    const source =
-      room < SHORTEST || parts.length === MOST || parts.some((part) => hasLine(part, place))
-        ? null
-        : sourceAt(place);
+  function add(
+    place: string,
+    partsOf: (excerpt: SourceExcerpt, line: number) => readonly Omit<Part, 'file'>[],
+  ): void {
+    const isFull = room < SHORTEST || parts.length === MOST;
+    const source = isFull || parts.some((part) => hasLine(part, place)) ? null : sourceAt(place);
     if (source === null || (source.changedAt ?? 0) > startedAt) return;
-    const [, file = '', line] = /^(.*):(\d+)$/.exec(place) ?? [];
+    const [, file = '', number] = /^(.*):(\d+)$/.exec(place) ?? [];
     const { excerpt } = source;
-    if (WRAPPER.test(`> ${excerpt.lines[Number(line) - excerpt.from]}`)) return;
-    const part = { file, ...blockAround(excerpt, Number(line), most) };
-    const { length } = textOf([part], names);
+    const line = Number(number);
+    if (WRAPPER.test(`> ${excerpt.lines[line - excerpt.from]}`)) return;
+    const added = partsOf(excerpt, line).map((part) => ({ file, ...part }));
+    const { length } = textOf(added, names);
     if (length > room) return;
     room -= length;
-    parts.push(part);
+    parts.push(...added);
   }
 
-  for (const place of handlers) add(place, MOST_LINES);
+  const whole = (most: number) => (excerpt: SourceExcerpt, line: number) => [
+    blockAround(excerpt, line, most),
+  ];
+  for (const place of handlers) add(place, statementAt);
   for (const { place, path = [] } of framed)
-    for (const line of [...path.toReversed(), place ?? []].flat()) add(line, MOST_LINES);
+    for (const line of [...path.toReversed(), place ?? []].flat()) add(line, whole(MOST_LINES));
   for (const place of middleware) {
     const excerpt = sourceAt(place)?.excerpt;
-    if (excerpt !== undefined && hasBody(excerpt, Number(/\d+$/.exec(place)?.[0]))) add(place, MOST_LINES);
-    for (const used of definitions.at(place, 1)) add(used, MOST_LINES);
+    if (excerpt !== undefined && hasBody(excerpt, Number(/\d+$/.exec(place)?.[0]))) add(place, statementAt);
+    for (const used of definitions.at(place, 1)) add(used, whole(MOST_LINES));
     yield;
   }
   let used = parts.slice();
@@ -171,7 +193,7 @@ export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFr
     const known = parts.length;
     for (const { file, from: first, lines } of used)
       for (const place of definitions.at(`${file}:${first}`, lines.length)) {
-        add(place, DEFINITION_LINES);
+        add(place, whole(DEFINITION_LINES));
         yield;
       }
     used = parts.slice(known);

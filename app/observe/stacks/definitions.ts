@@ -4,17 +4,9 @@
  */
 import { posix, resolve } from 'node:path';
 import { escapeRegExp } from '../../profiler/escape-regexp.ts';
-import type { Steps } from '../../profiler/turns.ts';
 import { createMethodIndex } from './method-index.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
-
-export interface Definitions {
-  /** Reads which files define which methods, to be called before. */
-  refresh(): Steps<void>;
-  /** Places of what so many lines from a place use. */
-  at(place: string, count: number): readonly string[];
-}
 
 interface Imported {
   from: string;
@@ -79,8 +71,9 @@ function isOfPackage(lines: readonly string[], index: number): boolean {
 
 /** Index of the line that defines a method; -1: none. */
 function methodIn(lines: readonly string[], name: string): number {
+  const own = escapeRegExp(name);
   const method = new RegExp(
-    `^\\s+(?:(?:public|private|protected|static|override|async|get|set)\\s+)*\\*?${escapeRegExp(name)}\\s*(?:=(?!=)|:|[(<]).*(?:\\{|=>|\\($)`,
+    `^\\s+(?:(?:public|private|protected|static|override|async|get|set)\\s+)*\\*?${own}\\s*(?:=(?!=)|:|[(<]).*(?:\\{|=>|\\($)|[{,]\\s*${own}\\s*:\\s*(?:async\\s*)?(?:\\([^)]*\\)|[\\w$]+)\\s*=>`,
   );
   return lines.findIndex((line) => method.test(line));
 }
@@ -98,7 +91,7 @@ export function createDefinitions({
   root: string;
   files: Pick<SourceFiles, 'lines' | 'changedAt'>;
   maps: Pick<SourceMaps, 'sourceLines'>;
-}): Definitions {
+}) {
   const methods = createMethodIndex({ root, files });
   const linesOf = (file: string): readonly string[] | null =>
     maps.sourceLines(resolve(root, file)) ?? files.lines(resolve(root, file));
@@ -167,12 +160,14 @@ export function createDefinitions({
   function ofField(lines: readonly string[], file: string, field: string, method: string): string | null {
     const type = new RegExp(`(?<![\\w$])${escapeRegExp(field)}\\??\\s*[:=]\\s*(?:new\\s+)?([A-Z][\\w$]*)`);
     const name = lines.map((line) => type.exec(line)?.[1]).find((one) => one !== undefined) ?? '';
+    if (name === '') return null;
     const from = importsIn(lines).get(name);
     if (from !== undefined) return imported(from, file, method);
     const at = definedIn(lines, name) === -1 ? -1 : methodIn(lines, method);
     return at === -1 ? null : `${file}:${at + 1}`;
   }
 
+  /** Places of what so many lines from a place use. `refresh` comes before. */
   function at(place: string, count: number): string[] {
     const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
     const lines = file === '' ? null : linesOf(file);

@@ -17,6 +17,8 @@ const TEST = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 const LISTED_FOR = 5000;
 const METHOD =
   /^[ \t]+(?:(?:public|private|protected|static|override|async|get|set)\s+)*\*?([A-Za-z_$][\w$]*)\s*(?:=(?!=)|:|[(<]).*(?:\{|=>|\($)/;
+/** `return { find: (id) => rows.get(id) };` */
+const IN_LINE = /[{,]\s*([A-Za-z_$][\w$]*)\s*:\s*(?:async\s*)?(?:\([^)]*\)|[\w$]+)\s*=>/g;
 /** They begin like a method. */
 const KEYWORD = /^(?:if|for|while|switch|catch|return|await|with|function|const|let|var|else|do|try)$/;
 /** Of values of the language and of Express: found only by the name of what they belong to. */
@@ -47,8 +49,13 @@ function isNamedLike(file: string, name: string): boolean {
 
 function methodsOf(file: string, lines: readonly string[]): Indexed['methods'] {
   return lines.flatMap((line, at) => {
-    const [, name = ''] = METHOD.exec(line) ?? [];
-    return name === '' || KEYWORD.test(name) ? [] : [{ name, place: `${file}:${at + 1}` }];
+    const names = [
+      METHOD.exec(line)?.[1] ?? '',
+      ...Array.from(line.matchAll(IN_LINE), ([, name = '']) => name),
+    ];
+    return [...new Set(names)].flatMap((name) =>
+      name === '' || KEYWORD.test(name) ? [] : [{ name, place: `${file}:${at + 1}` }],
+    );
   });
 }
 
@@ -112,5 +119,3 @@ export function createMethodIndex({
     },
   };
 }
-
-export type MethodIndex = ReturnType<typeof createMethodIndex>;

@@ -51,10 +51,8 @@ function inOrder(steps: readonly Step[]): Step[] {
 const NUMBERED_MARK = /\[masked \d+, /g;
 const OF_MARKS = 'Masked values with the same number are equal.';
 
-/** The line of the handler, and the one that answered. */
-function handlersOf(sections: readonly Section[]): string[] {
-  const rows = sections.flatMap((one) => one.rows);
-  return ['handler', 'status'].flatMap((name) => rows.find(({ label }) => label === name)?.place ?? []);
+function rowNamed(sections: readonly Section[], name: string): Row[] {
+  return sections.flatMap(({ rows }) => rows.filter(({ label }) => label === name));
 }
 
 function* exchangeOf(
@@ -86,9 +84,10 @@ function* exchangeOf(
       : yield* beside.codeOf({
           steps: [
             ...asked.steps,
+            ...rowNamed(sections, 'status'),
             ...beside.findings.map(({ label, place, path }) => ({ label, place, path })),
           ],
-          handlers: handlersOf(sections),
+          handlers: rowNamed(sections, 'handler').flatMap(({ place }) => place ?? []),
           middleware: ran.registered,
         });
   const masked = new Set(marks.flat()).size < 2 ? -1 : marks.findIndex((of) => of.length > 0);
