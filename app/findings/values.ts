@@ -357,12 +357,22 @@ function lastName(name: string): string {
   return /([^[\].]+)\]?$/.exec(name)?.[1] ?? name;
 }
 
-/** An earlier request that asked for what all entries have: its response was sent once more. */
-function askedBefore(earlier: readonly OtherRequest[], name: string, value: string): string | null {
-  const before = earlier.find(({ kept }) =>
-    kept.request?.query.some((one) => one.name === name && one.value === value),
+/** An earlier request that asked for what all entries have, or whose response had entries with the value: the field is what the parameter means. */
+function knownBefore(
+  earlier: readonly OtherRequest[],
+  { name, value }: { name: string; value: string },
+  has: string,
+): string | null {
+  const asked = earlier.find(({ kept }) =>
+    kept.request?.query.some((one) => one.name === name && one.value === has),
   );
-  return before === undefined ? null : requestText(before.head);
+  if (asked !== undefined) return `${requestText(asked.head)} asked for that`;
+  const had = earlier.find(({ kept }) =>
+    leavesIn(kept.request?.response?.text ?? '').some(
+      (leaf) => leaf.value === value && sameName(leaf.name) === sameName(lastName(name)),
+    ),
+  );
+  return had === undefined ? null : `${requestText(had.head)} returned entries that have it`;
 }
 
 function isAskedFor(database: Database | undefined, name: string, value: string): boolean {
@@ -379,7 +389,7 @@ const filterIgnored: Rule<Needs<'request', 'database' | 'cache' | 'routing'>> = 
   name: 'filter-ignored',
   needs: ['request'],
   labels: ['filter ignored'],
-  why: 'A parameter of the query has the name of a field of the list in the response, and no statement compares that column. Some entries have its value and others another, or none has it and all have one that an earlier request asked for.',
+  why: 'A parameter of the query has the name of a field of the list in the response, and no statement compares that column. Some entries have its value and others another, or none has it, and an earlier request asked for theirs or got it.',
   fix: 'Pass the parameter on as a condition, and make it part of a cache’s key. A parameter is a text: `"false"` is true in `if`, so compare it (`req.query.archived === "true"`), or convert it (`ParseBoolPipe`).',
   compares: ({ request }) => {
     const leaves = request.query.length === 0 ? [] : leavesIn(request.response?.text ?? '');
@@ -393,12 +403,12 @@ const filterIgnored: Rule<Needs<'request', 'database' | 'cache' | 'routing'>> = 
       const found = contradicted(column, value, leaves);
       if (found === null || isAskedFor(database, column, value)) return [];
       const { all, other, list, has, isNone } = found;
-      const before = isNone ? askedBefore(earlier, name, has) : null;
+      const before = isNone ? knownBefore(earlier, { name, value }, has) : null;
       if (isNone ? before === null : database === undefined) return [];
       const of = list === '' ? '' : ` of ${excerpt(list, 40)}`;
       const read = readsOf(database).find(({ query }) => query.rows === all);
       const field = excerpt(column, 40);
-      const how = before === null ? `no statement asks for ${field}` : `${before} asked for that`;
+      const how = before ?? `no statement asks for ${field}`;
       const sentence = `${excerpt(name, 40)}=${excerpt(value, 40)} was received, but ${count(other)} of ${count(all, 'entry', 'entries')}${of} ${other === 1 ? 'has' : 'have'} other values, such as ${field} ${excerpt(has, 40)}: ${how}`;
       if (read !== undefined) return [draftAt(read, sentence, 'bad')];
       const [hit, ...more] = (cache?.items ?? []).filter(({ hits }) => (hits ?? 0) > 0);

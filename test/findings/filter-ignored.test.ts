@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
-import { draftsOf } from '../support/find-by-rule.ts';
+import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 
 describe('finding filter-ignored', () => {
   const of = (query: Record<string, string>, tickets: readonly object[], asked: Partial<AskedQuery> = {}) => {
@@ -61,6 +61,22 @@ describe('finding filter-ignored', () => {
         'filter[depot]=Steyr was received, but 3 of 3 entries of machines have other values, such as depot Linz: GET /machines (a1b2c3) asked for that (src/cache.ts:12)',
       ]);
       expect(of({ depot: 'Steyr' }, depots)).to.have.length(1);
+    });
+
+    it('names the earlier request that got entries with the value', () => {
+      const query = { depot: 'Steyr' };
+      const earlier = [
+        {
+          head: { token: 'a1b2c3', method: 'GET', url: '/machines' },
+          kept: { request: keptRequest({ sent: [{ depot: 'Linz' }, { depot: 'Steyr' }] }) },
+        },
+      ];
+      const find = (value: string) =>
+        sentencesOf('filter-ignored', { request: keptRequest({ query, sent: [{ depot: value }, { depot: value }] }) }, { method: 'GET', status: 200 }, { earlier }); // prettier-ignore
+      expect(find('Linz')).to.deep.equal([
+        'depot=Steyr was received, but 2 of 2 entries have other values, such as depot Linz: GET /machines (a1b2c3) returned entries that have it',
+      ]);
+      expect(find('Steyr')).to.deep.equal([]);
     });
 
     it('is silent about other words for the value, a field that some lack, and a statement that has the value', () => {
