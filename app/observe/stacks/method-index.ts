@@ -2,13 +2,15 @@
  * Which files of an application define a method: of a parameter, as dependency injection has them, no line says what it is. Read in steps
  * when code is shown, and again only if a file was changed.
  */
-import { type Dirent, readdirSync } from 'node:fs';
+import { type Dir, type Dirent, opendirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { groupBy } from '../../profiler/group-by.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import type { SourceFiles } from './source-files.ts';
 
 const MOST_FILES = 1000;
+const MOST_FOLDERS = 500;
+const MOST_ENTRIES = 1000;
 const DEEPEST = 8;
 const CODE = /(?<!\.d)\.[cm]?[jt]sx?$/;
 const NOT_RUN = /^(?:node_modules|dist|build|coverage|public|tests?|__tests__|e2e|migrations|\..*)$/;
@@ -59,12 +61,23 @@ function methodsOf(file: string, lines: readonly string[]): Indexed['methods'] {
   });
 }
 
-function entriesOf(folder: string): Dirent[] {
+/** The first entries: a folder of uploads may have millions. None that can't be read. */
+function entriesOf(path: string): Dirent[] {
+  const entries: Dirent[] = [];
+  let folder: Dir | undefined;
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    folder = opendirSync(path);
+    while (entries.length < MOST_ENTRIES) {
+      const entry = folder.readSync();
+      if (entry === null) break;
+      entries.push(entry);
+    }
   } catch {
-    return [];
+    // It is not ours, or it is gone.
+  } finally {
+    folder?.closeSync();
   }
+  return entries;
 }
 
 export function createMethodIndex({
@@ -78,7 +91,10 @@ export function createMethodIndex({
   let byName: ReadonlyMap<string, Indexed['methods']> = new Map();
   let listedAt = -Infinity;
 
+  let folders = 0;
+
   function* filesIn(folder: string, depth = 0): Generator<string> {
+    if (++folders > MOST_FOLDERS) return;
     for (const entry of entriesOf(resolve(root, folder))) {
       const path = join(folder, entry.name).replaceAll('\\', '/');
       if (entry.isDirectory() && depth < DEEPEST && !NOT_RUN.test(entry.name))
@@ -92,6 +108,7 @@ export function createMethodIndex({
       const now = performance.now();
       if (now - listedAt < LISTED_FOR) return;
       listedAt = now;
+      folders = 0;
       const found = new Map<string, Indexed>();
       for (const file of filesIn('')) {
         if (found.size === MOST_FILES) break;
