@@ -12,6 +12,7 @@ const MOST_FILES = 1000;
 const MOST_FOLDERS = 500;
 const MOST_ENTRIES = 1000;
 const DEEPEST = 8;
+const LONGEST_LINE = 400;
 const CODE = /(?<!\.d)\.[cm]?[jt]sx?$/;
 const NOT_RUN = /^(?:node_modules|dist|build|coverage|public|tests?|__tests__|e2e|migrations|\..*)$/;
 const TEST = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
@@ -51,6 +52,7 @@ function isNamedLike(file: string, name: string): boolean {
 
 function methodsOf(file: string, lines: readonly string[]): Indexed['methods'] {
   return lines.flatMap((line, at) => {
+    if (line.length > LONGEST_LINE) return [];
     const names = [
       METHOD.exec(line)?.[1] ?? '',
       ...Array.from(line.matchAll(IN_LINE), ([, name = '']) => name),
