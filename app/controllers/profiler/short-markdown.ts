@@ -1,6 +1,6 @@
 /**
  * The short Markdown of a profile, about 3,000 tokens: the response, what is wrong with the code that caused it, where the time
- * went. What doesn't fit is left out from the end and named.
+ * went. Sections that don't fit share the room.
  */
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import { isRead } from '../../panels/shared/statements.ts';
@@ -20,7 +20,7 @@ import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown
 import { count, durationText, timestampText } from '../../view-helpers/numbers.ts';
 import { SLOW_MS } from '../../profiler/read/time-ledger.ts';
 import { urls } from '../../urls.ts';
-import { cutMarkdown } from './cut-markdown.ts';
+import { cutMarkdown, cutSections } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { readBeside, sourcesOf } from './beside-profile.ts';
 import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
@@ -251,35 +251,30 @@ function whatIsWrong(options: ShortMarkdownOptions): string[] {
 function shortMarkdown(options: ShortMarkdownOptions): string {
   const { profile, panels, longest = LONGEST } = options;
   const isSlow = (profile.durationMs ?? Infinity) >= SLOW_MS;
-  const parts = [
+  const first = blocks([
     headOf(options),
     ...sectionParts(options, 'exception', (section) =>
       section.id.endsWith('-trace') ? null : withShortBlocks(section),
     ),
     ...whatIsWrong(options),
+  ]);
+  const sections = [
     ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
     ...sectionParts(options, OVERVIEW, (section) =>
       OF_OVERVIEW.has(section.id) && (isSlow || !OF_TIME.has(section.id)) ? section : null,
     ),
     ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
   ];
-  const kept: string[] = [];
-  let room = longest;
-  let left = 0;
-  for (const part of parts) {
-    const fits = part.length + 2 <= room;
-    if (!fits && room < SHORTEST_PART) {
-      left++;
-      continue;
-    }
-    const text = fits ? part : cutMarkdown(part, room - 2).trimEnd();
-    room -= text.length + 2;
-    kept.push(text);
-  }
+  const lead = cutMarkdown(first, longest).trimEnd();
+  const room = longest - lead.length;
   const recorded = panels.filter(({ name }) => hasContent(profile, name)).map(({ name }) => code(name));
   return `${blocks([
-    ...kept,
-    left === 0 ? '' : `Left out to keep this short: ${count(left, 'section')}.`,
+    lead,
+    room >= SHORTEST_PART
+      ? cutSections(blocks(sections), room, '').trimEnd()
+      : sections.length === 0
+        ? ''
+        : `Left out to keep this short: ${count(sections.length, 'section')}.`,
     `In full by panel: ${recorded.join(', ')}.`,
   ])}\n`;
 }
