@@ -318,7 +318,7 @@ const errorAnswered2xx: Rule<Needs<'routing', 'exception'>> = {
 /** Express prints what no error handler took: an exception of this profile if it came before the end, else the response said it. */
 const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
 
-/** `GET /none 404`: what an access log, or a framework, says of a response that tells the failure itself. */
+/** `GET /none 404`: the line of an access log, or of a framework, about a response that tells the failure itself. */
 function isAccessLine(message: string, { status, method, url }: ProfileHead): boolean {
   if (status === null || status < 400) return false;
   const words = message.split(/[^\w/.~%-]+/);

@@ -231,7 +231,7 @@ const unlockedUpdate: Rule<Needs<'database' | 'request'>> = {
 /** With a moment that is no version, but for a condition on it. */
 const COUNTED_VERSION = /^(?:\w*_)?(?:version|revision|lock_version)$/i;
 
-/** What a client says of the version it has read: one field, or If-Match; weak or strong. */
+/** The version that a client has read, as it sends it: in one field, or in If-Match, weak or strong. */
 function sentVersions(request: Needs<'request'>['request']): { name: string; value: string }[] {
   const fields = receivedFields(request).filter(
     ({ name, path, from }) =>

@@ -175,7 +175,7 @@ export interface BesideProfile {
   writers: ReadonlyMap<string, Writer>;
   /** The first failure of each of these, and of the one that added this job. */
   brokenBefore: readonly { head: ProfileHead; finding: Finding }[];
-  /** The comparison in the source that led to a refusal, as it was right for two numbers as texts only; null: none is known. */
+  /** The comparison in the source that led to a refusal, and holds for numbers as texts only; null: none is known. */
   comparedAsText: string | null;
   /** The functions that ran, by the lines of its steps and findings, of its handler and of its middleware. */
   codeOf: (ran: {

@@ -139,12 +139,17 @@ export function excerptLines(
 
 export const sourceHelpers = { excerptLines } as const;
 
+/** A line of source in a text; `number` is as wide as that of the last line. */
+export function numberedLine(number: string, text: string, isMarked: boolean): string {
+  return `${isMarked ? '>' : ' '} ${number} | ${text}`;
+}
+
 export function excerptText({ from, lines }: SourceExcerpt, at: number | null): string {
   const width = String(from + lines.length).length;
   return lines
     .map((text, index) => {
       const number = from + index;
-      return `${number === at ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
+      return numberedLine(String(number).padStart(width), text, number === at);
     })
     .join('\n');
 }

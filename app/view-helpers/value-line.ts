@@ -55,7 +55,7 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
   return tokensOf(value, options, 0);
 }
 
-/** What is measured stands as deep as it is written: else each level would measure all levels below it twice. */
+/** Measures at the depth at which it writes: else each level would measure all levels below it twice. */
 function tokensOf(value: Json, options: LineOptions, from: number): CodeToken[] {
   const { isShape = false, isBeginning = false, marked = new Set() } = options;
   let { longest } = options;

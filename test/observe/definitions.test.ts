@@ -61,10 +61,10 @@ export class Quotes extends Base {
 
   async of(size) {
     const rate = await this.rates.read(RATES[size]);
-    return this.rounded(this.checked(log(rate)), pool);
+    return this.#rounded(this.checked(log(rate)), pool);
   }
 
-  private rounded(rate) {
+  #rounded(rate) {
     return Math.round(rate);
   }
 }`,

@@ -45,7 +45,7 @@ export interface PageServices {
   definitions: {
     /** Reads which files define which methods, to be called before. */
     refresh: () => Steps<void>;
-    /** Places of what so many lines from a place use. */
+    /** Places of the names that so many lines from a place use. */
     at: (place: string, count: number) => readonly string[];
   };
   locateFrontEnd: LocateFrontEnd;

@@ -7,6 +7,7 @@ import type { Row } from '../../profiler/read/rows.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { SourceExcerpt } from '../../profiler/record/thrown.ts';
 import type { Steps } from '../../profiler/turns.ts';
+import { numberedLine } from '../../view-helpers/source.ts';
 import type { PageServices } from './page-services.ts';
 
 /** Characters of all together. */
@@ -52,7 +53,7 @@ function indentOf(text = ''): number {
   return text.trim() === '' ? Infinity : text.search(/\S/);
 }
 
-/** What a line begins goes on below it. */
+/** The line begins a block. */
 function hasBody({ from, lines }: SourceExcerpt, line: number): boolean {
   const next = lines[line - from + 1] ?? '';
   return next.trim() !== '' && indentOf(next) > indentOf(lines[line - from]);
@@ -140,7 +141,7 @@ function textOf(parts: readonly Part[], names: ReadonlyMap<string, string>): str
     const isNext = at === 0 || numbers[at - 1] === line - 1;
     return [
       ...(isNext ? [] : [`  ${' '.repeat(width)} |`]),
-      name === undefined ? `  ${number} | ${text}` : `> ${number} | ${text}  // ← ${name}`,
+      numberedLine(number, name === undefined ? text : `${text}  // ← ${name}`, name !== undefined),
     ];
   });
   return written.join('\n');
@@ -148,7 +149,7 @@ function textOf(parts: readonly Part[], names: ReadonlyMap<string, string>): str
 
 /**
  * Without a file that was changed since: the handlers and the functions of steps in the order in which they ran, middleware by the lines
- * that register it, then what they use.
+ * that register it, then the functions and values that these use.
  */
 export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFrom): Steps<Row[]> {
   const { sourceAt, definitions, startedAt } = from;
@@ -171,7 +172,7 @@ export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFr
     if (WRAPPER.test(`> ${excerpt.lines[line - excerpt.from]}`)) return;
     const added = partsOf(excerpt, line).map((part) => ({ file, ...part }));
     const { length } = textOf(added, names);
-    if (length > room) return;
+    if (length === 0 || length > room) return;
     room -= length;
     parts.push(...added);
   }
@@ -183,8 +184,7 @@ export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFr
   for (const { place, path = [] } of framed)
     for (const line of [...path.toReversed(), place ?? []].flat()) add(line, whole(MOST_LINES));
   for (const place of middleware) {
-    const excerpt = sourceAt(place)?.excerpt;
-    if (excerpt !== undefined && hasBody(excerpt, Number(/\d+$/.exec(place)?.[0]))) add(place, statementAt);
+    add(place, (excerpt, line) => (hasBody(excerpt, line) ? statementAt(excerpt, line) : []));
     for (const used of definitions.at(place, 1)) add(used, whole(MOST_LINES));
     yield;
   }

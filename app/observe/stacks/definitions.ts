@@ -4,7 +4,7 @@
  */
 import { posix, resolve } from 'node:path';
 import { escapeRegExp } from '../../profiler/escape-regexp.ts';
-import { createMethodIndex } from './method-index.ts';
+import { createMethodIndex, methodsIn } from './method-index.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 
@@ -15,10 +15,11 @@ interface Imported {
 }
 
 const MOST = 12;
-const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?(?:\.([A-Za-z_$][\w$]*))?/g;
+const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.(#?[A-Za-z_$][\w$]*))?(?:\.([A-Za-z_$][\w$]*))?/g;
 /** Names that any route is registered with. */
 const REGISTERS = /^(?:app|router|routes)$/;
-const OF_EXPRESS = /^(?:req|res|next|request|response|process|console|Object|JSON|Math|Promise|Date|Array)$/;
+/** Of Express and of the language. */
+const GIVEN = /^(?:req|res|next|request|response|process|console|Object|JSON|Math|Promise|Date|Array)$/;
 const MADE_BY = /=\s*new\s+([A-Za-z_$][\w$]*)/;
 const IMPORT =
   /\b(?:import\s+(?:type\s+(?!from\b))?|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"]((?:\.|[@~#]\/)[^'"]+)['"]/g;
@@ -71,11 +72,7 @@ function isOfPackage(lines: readonly string[], index: number): boolean {
 
 /** Index of the line that defines a method; -1: none. */
 function methodIn(lines: readonly string[], name: string): number {
-  const own = escapeRegExp(name);
-  const method = new RegExp(
-    `^\\s+(?:(?:public|private|protected|static|override|async|get|set)\\s+)*\\*?${own}\\s*(?:=(?!=)|:|[(<]).*(?:\\{|=>|\\($)|[{,]\\s*${own}\\s*:\\s*(?:async\\s*)?(?:\\([^)]*\\)|[\\w$]+)\\s*=>`,
-  );
-  return lines.findIndex((line) => method.test(line));
+  return methodsIn(lines).get(name) ?? -1;
 }
 
 /** The class that the classes of a file extend; empty: none. */
@@ -167,7 +164,7 @@ export function createDefinitions({
     return at === -1 ? null : `${file}:${at + 1}`;
   }
 
-  /** Places of what so many lines from a place use. `refresh` comes before. */
+  /** Places of the names that so many lines from a place use. `refresh` comes before. */
   function at(place: string, count: number): string[] {
     const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
     const lines = file === '' ? null : linesOf(file);
@@ -189,7 +186,7 @@ export function createDefinitions({
       const from = isOfClass && own === -1 ? imports.get(baseIn(lines)) : imports.get(name);
       const isParameter = from === undefined && own === -1 && !isOfClass && member !== undefined;
       const where = isParameter
-        ? OF_EXPRESS.test(name) || isFromPackage(lines, name)
+        ? GIVEN.test(name) || isFromPackage(lines, name)
           ? null
           : methods.find(name, member)
         : from !== undefined

@@ -19,7 +19,7 @@ const TEST = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 /** Milliseconds for which the list of files is taken to be complete. */
 const LISTED_FOR = 5000;
 const METHOD =
-  /^[ \t]+(?:(?:public|private|protected|static|override|async|get|set)\s+)*\*?([A-Za-z_$][\w$]*)\s*(?:=(?!=)|:|[(<]).*(?:\{|=>|\($)/;
+  /^[ \t]+(?:(?:public|private|protected|static|override|async|get|set)\s+)*\*?(#?[A-Za-z_$][\w$]*)\s*(?:=(?!=)|:|[(<]).*(?:\{|=>|\($)/;
 /** `return { find: (id) => rows.get(id) };` */
 const IN_LINE = /[{,]\s*([A-Za-z_$][\w$]*)\s*:\s*(?:async\s*)?(?:\([^)]*\)|[\w$]+)\s*=>/g;
 /** They begin like a method. */
@@ -33,7 +33,7 @@ const COMMON = new Set([
 
 interface Indexed {
   changedAt: number | null;
-  methods: readonly { name: string; place: string }[];
+  methods: ReadonlyMap<string, number>;
 }
 
 function plain(name: string): string {
@@ -50,17 +50,18 @@ function isNamedLike(file: string, name: string): boolean {
   );
 }
 
-function methodsOf(file: string, lines: readonly string[]): Indexed['methods'] {
-  return lines.flatMap((line, at) => {
-    if (line.length > LONGEST_LINE) return [];
+/** Index of the first line that defines each method. */
+export function methodsIn(lines: readonly string[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const [at, line] of lines.entries()) {
+    if (line.length > LONGEST_LINE) continue;
     const names = [
       METHOD.exec(line)?.[1] ?? '',
       ...Array.from(line.matchAll(IN_LINE), ([, name = '']) => name),
     ];
-    return [...new Set(names)].flatMap((name) =>
-      name === '' || KEYWORD.test(name) ? [] : [{ name, place: `${file}:${at + 1}` }],
-    );
-  });
+    for (const name of names) if (name !== '' && !KEYWORD.test(name) && !found.has(name)) found.set(name, at);
+  }
+  return found;
 }
 
 /** The first entries: a folder of uploads may have millions. None that can't be read. */
@@ -90,7 +91,7 @@ export function createMethodIndex({
   files: Pick<SourceFiles, 'lines' | 'changedAt'>;
 }) {
   let byFile = new Map<string, Indexed>();
-  let byName: ReadonlyMap<string, Indexed['methods']> = new Map();
+  let byName: ReadonlyMap<string, readonly { place: string }[]> = new Map();
   let listedAt = -Infinity;
 
   let folders = 0;
@@ -117,17 +118,15 @@ export function createMethodIndex({
         const changedAt = files.changedAt(resolve(root, file));
         const known = byFile.get(file);
         const methods =
-          known?.changedAt === changedAt
-            ? known.methods
-            : methodsOf(file, files.lines(resolve(root, file)) ?? []);
+          known?.changedAt === changedAt ? known.methods : methodsIn(files.lines(resolve(root, file)) ?? []);
         found.set(file, { changedAt, methods });
         yield;
       }
       byFile = found;
-      byName = groupBy(
-        [...found.values()].flatMap(({ methods }) => methods),
-        ({ name }) => name,
+      const all = [...found].flatMap(([file, { methods }]) =>
+        Array.from(methods, ([name, at]) => ({ name, place: `${file}:${at + 1}` })),
       );
+      byName = groupBy(all, ({ name }) => name);
     },
     /** The only method of that name, or the one in a file that is named like its object; null: none, or several. */
     find(object: string, method: string): string | null {

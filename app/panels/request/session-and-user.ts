@@ -94,7 +94,7 @@ function formerId(id: string, received: readonly string[], sent: readonly string
   return former?.slice(former.indexOf('=') + 1).replace(/^s(?::|%3A)|\..*$/gi, '') ?? null;
 }
 
-/** What its cookie says of it. */
+/** Read from the settings of its cookie. */
 function cookieOf(session: Json): Pick<SessionAndUser, 'onlyHttps' | 'livesMs'> {
   const { secure, originalMaxAge }: Record<string, Json> =
     isRecord(session) && isRecord(session.cookie) ? session.cookie : {};

@@ -8,14 +8,14 @@ import { receivedFields } from './received.ts';
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const CHAIN = String.raw`[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*`;
-/** Nothing else: what converts one of them makes numbers of both. */
+/** Nothing else: a conversion of one of them makes numbers of both. */
 const COMPARED = new RegExp(String.raw`^(${CHAIN})\s*(<=|>=|<|>)\s*(${CHAIN})$`);
 /** From a throw or a response back to its condition. */
 const MOST_LINES = 3;
 
 type Values = ReadonlyMap<string, ReadonlySet<Leaf['value']>>;
 
-/** What a request got, by name. */
+/** The values that a request got, by name. */
 export function valuesByName({ request, database, cache, http_client: client }: Partial<Kept>): Values {
   const leaves = [
     ...(request === undefined ? [] : receivedFields(request)),
