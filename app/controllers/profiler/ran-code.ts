@@ -105,11 +105,6 @@ function statementAt(excerpt: SourceExcerpt, line: number): Omit<Part, 'file'>[]
   return [...head, { from: line, lines: lines.slice(at, last + 1) }];
 }
 
-function hasLine({ file, from, lines }: Part, place: string): boolean {
-  const [, of = '', line = 0] = /^(.*):(\d+)$/.exec(place) ?? [];
-  return file === of && Number(line) >= from && Number(line) < from + lines.length;
-}
-
 /** The steps that ran at each line: `query 1, 3 × call`. */
 function stepsByPlace(steps: readonly Row[]): ReadonlyMap<string, string> {
   const byPlace = groupBy(
@@ -163,12 +158,15 @@ export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFr
     place: string,
     partsOf: (excerpt: SourceExcerpt, line: number) => readonly Omit<Part, 'file'>[],
   ): void {
-    const isFull = room < SHORTEST || parts.length === MOST;
-    const source = isFull || parts.some((part) => hasLine(part, place)) ? null : sourceAt(place);
-    if (source === null || (source.changedAt ?? 0) > startedAt) return;
     const [, file = '', number] = /^(.*):(\d+)$/.exec(place) ?? [];
-    const { excerpt } = source;
     const line = Number(number);
+    const isShown = parts.some(
+      (part) => part.file === file && line >= part.from && line < part.from + part.lines.length,
+    );
+    const isFull = room < SHORTEST || parts.length === MOST;
+    const source = isFull || isShown ? null : sourceAt(place);
+    if (source === null || (source.changedAt ?? 0) > startedAt) return;
+    const { excerpt } = source;
     if (WRAPPER.test(`> ${excerpt.lines[line - excerpt.from]}`)) return;
     const added = partsOf(excerpt, line).map((part) => ({ file, ...part }));
     const { length } = textOf(added, names);
