@@ -139,6 +139,8 @@ export interface StartedProfile {
   /** The first line of its error. */
   error: string | null;
   place: string | null;
+  /** Line that made the worker of a job. */
+  worker: string | null;
   /** Of a job: `attempt 1 of 3, returned null, no step, by the worker of src/proofs.ts:5`; null: nothing. */
   ran: string | null;
 }
@@ -149,6 +151,7 @@ export interface Writer {
   isDeleted: boolean;
   beforeMs: number;
   place: string | null;
+  path: readonly string[] | undefined;
 }
 
 /** What the overview shows and no panel recorded. */
@@ -177,9 +180,10 @@ export interface BesideProfile {
   brokenBefore: readonly { head: ProfileHead; finding: Finding }[];
   /** The comparison in the source that led to a refusal, and holds for numbers as texts only; null: none is known. */
   comparedAsText: string | null;
-  /** The functions that ran, by the lines of its steps and findings, of its handler and of its middleware. */
+  /** The functions that ran, by the lines of its steps and findings, of its handler, of its middleware and of other profiles. */
   codeOf: (ran: {
     steps: readonly Row[];
+    others: readonly Row[];
     handlers: readonly string[];
     middleware: readonly string[];
   }) => Steps<readonly Row[]>;

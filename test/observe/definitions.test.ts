@@ -53,13 +53,14 @@ export function other(count: number) {
 import { Pool } from 'pg';
 import Base from './lib/base';
 import { log } from '@/log';
+import { Size } from './lib/size';
 
 const pool = new Pool();
 
 export class Quotes extends Base {
   constructor(private readonly rates: Rates) {}
 
-  async of(size) {
+  async of(size: Size) {
     const rate = await this.rates.read(RATES[size]);
     return this.#rounded(this.checked(log(rate)), pool);
   }
@@ -72,6 +73,7 @@ export class Quotes extends Base {
       'src/lib/other.ts': 'export const RATES = { small: 1 };',
       'src/lib/rates.ts': 'export class Rates {\n  async read(name) {\n    return 1;\n  }\n}',
       'src/lib/base.ts': 'export default abstract class Base {\n  checked(rate) {\n    return rate;\n  }\n}',
+      'src/lib/size.ts': 'export class Size {\n  @IsInt()\n  width: number;\n}',
       'src/log.ts': 'export const log = (value) => value;',
     };
     const whole = createDefinitions({
@@ -85,10 +87,11 @@ export class Quotes extends Base {
       },
       maps: { sourceLines: () => null },
     });
-    expect(whole.at('src/quotes.ts:11', 4)).to.deep.equal([
+    expect(whole.at('src/quotes.ts:12', 4)).to.deep.equal([
+      'src/lib/size.ts:1',
       'src/lib/rates.ts:2',
       'src/lib/other.ts:1',
-      'src/quotes.ts:16',
+      'src/quotes.ts:17',
       'src/lib/base.ts:2',
       'src/log.ts:1',
     ]);

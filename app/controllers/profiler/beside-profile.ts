@@ -142,6 +142,7 @@ function writerOf({ startedAt }: Profile, { head, kept }: EarlierRequest<Partial
     isDeleted: false,
     beforeMs: startedAt - head.startedAt - (headersAtMs ?? 0),
     place: sentFrom,
+    path: undefined,
   };
 }
 

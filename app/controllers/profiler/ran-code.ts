@@ -14,6 +14,8 @@ import type { PageServices } from './page-services.ts';
 const LONGEST = 8000;
 const SHORTEST = 100;
 const MOST = 20;
+/** Lines of other profiles. */
+const MOST_OTHERS = 4;
 /** Lines of a function; of a longer one those around its place. */
 const MOST_LINES = 40;
 const BEFORE = 4;
@@ -37,6 +39,8 @@ type CodeFrom = Pick<PageServices, 'sourceAt' | 'definitions'> & Pick<Profile, '
 export interface RanLines {
   /** Whatever has a line: also findings, and what sent the response. */
   steps: readonly Row[];
+  /** Those of other requests to which it owes its data, and of jobs that it started. */
+  others: readonly Row[];
   /** Lines that registered the handler. */
   handlers: readonly string[];
   /** Lines of the application that registered middleware that ran. */
@@ -144,13 +148,15 @@ function textOf(parts: readonly Part[], names: ReadonlyMap<string, string>): str
 
 /**
  * Without a file that was changed since: the handlers and the functions of steps in the order in which they ran, middleware by the lines
- * that register it, then the functions and values that these use.
+ * that register it, then the functions and values that these use, and the functions of other requests and jobs with those that they use.
  */
-export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFrom): Steps<Row[]> {
+export function* ranCode({ steps, others, handlers, middleware }: RanLines, from: CodeFrom): Steps<Row[]> {
   const { sourceAt, definitions, startedAt } = from;
   yield* definitions.refresh();
   const framed = steps.filter(({ label = '' }) => !NO_WORK.test(label));
-  const names = stepsByPlace(framed);
+  const own = new Set(framed.map(({ place }) => place));
+  const further = others.filter(({ place }) => !own.has(place)).slice(0, MOST_OTHERS);
+  const names = stepsByPlace([...framed, ...further]);
   const parts: Part[] = [];
   let room = LONGEST;
 
@@ -178,23 +184,32 @@ export function* ranCode({ steps, handlers, middleware }: RanLines, from: CodeFr
   const whole = (most: number) => (excerpt: SourceExcerpt, line: number) => [
     blockAround(excerpt, line, most),
   ];
-  for (const place of handlers) add(place, statementAt);
-  for (const { place, path = [] } of framed)
+  function addChain({ place, path = [] }: Row): void {
     for (const line of [...path.toReversed(), place ?? []].flat()) add(line, whole(MOST_LINES));
-  for (const place of middleware) {
-    add(place, (excerpt, line) => (hasBody(excerpt, line) ? statementAt(excerpt, line) : []));
-    for (const used of definitions.at(place, 1)) add(used, whole(MOST_LINES));
-    yield;
   }
-  let used = parts.slice();
-  for (let hop = 0; hop < HOPS; hop++) {
-    const known = parts.length;
+
+  /** Adds what these use. */
+  function* follow(used: readonly Part[]): Steps<void> {
     for (const { file, from: first, lines } of used)
       for (const place of definitions.at(`${file}:${first}`, lines.length)) {
         add(place, whole(DEFINITION_LINES));
         yield;
       }
-    used = parts.slice(known);
+  }
+
+  for (const place of handlers) add(place, statementAt);
+  framed.forEach(addChain);
+  for (const place of middleware) {
+    add(place, (excerpt, line) => (hasBody(excerpt, line) ? statementAt(excerpt, line) : []));
+    for (const used of definitions.at(place, 1)) add(used, whole(MOST_LINES));
+    yield;
+  }
+  let known = 0;
+  for (let hop = 0; hop < HOPS; hop++) {
+    const used = parts.slice(known);
+    known = parts.length;
+    yield* follow(used);
+    if (hop === 0) further.forEach(addChain);
   }
   return Array.from(
     groupBy(parts, ({ file }) => file),

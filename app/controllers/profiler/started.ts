@@ -82,6 +82,7 @@ export async function readStarted(
       outcome: row.state === 'running' ? 'running' : isFailed ? 'failed' : 'completed',
       isFailed,
       error: firstLine(row.error),
+      worker: run?.worker ?? null,
       ran: run === undefined || read === null ? null : ranText(run, read.profile),
     };
   });
@@ -90,6 +91,7 @@ export async function readStarted(
     outcome: String(call.status),
     isFailed: true,
     error: call.error === null ? null : firstLine(errorText(call.error)),
+    worker: null,
     ran: null,
   }));
   return [...(await Promise.all(work)), ...calls];

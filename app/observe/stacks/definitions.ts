@@ -93,7 +93,7 @@ export function createDefinitions({
   const linesOf = (file: string): readonly string[] | null =>
     maps.sourceLines(resolve(root, file)) ?? files.lines(resolve(root, file));
 
-  /** The method of an object or of a class, also through the line that makes its object; of a class alone its constructor; else the definition. */
+  /** The method of an object or of a class, also through the line that makes its object; of a class alone its constructor, or its fields; else the definition. */
   function withMethod(file: string, index: number, member: string | undefined): string | null {
     const lines = linesOf(file) ?? [];
     const line = lines[index] ?? '';
@@ -103,7 +103,8 @@ export function createDefinitions({
     if (method === undefined || /\bfunction\b/.test(line)) return `${file}:${index + 1}`;
     const at = methodIn(lines, method);
     if (at !== -1) return `${file}:${at + 1}`;
-    if (isClass) return null;
+    // A class of fields alone says what a body may have.
+    if (isClass) return methodsIn(lines).size === 0 ? `${file}:${index + 1}` : null;
     const made = MADE_BY.exec(line)?.[1];
     const from = made === undefined ? undefined : importsIn(lines).get(made);
     return (from === undefined ? null : imported(from, file, member)) ?? `${file}:${index + 1}`;

@@ -24,7 +24,7 @@ import { askedSteps } from './asked.ts';
 import { receivedSteps } from './received.ts';
 import { sentSteps } from './sent.ts';
 import { type Step, withoutForm } from './step.ts';
-import { brokenBeforeRows, originSteps, sessionSteps } from './written-by.ts';
+import { brokenBeforeRows, otherRows, originSteps, sessionSteps } from './written-by.ts';
 
 export interface Exchange {
   sections: Section[];
@@ -87,6 +87,7 @@ function* exchangeOf(
             ...rowNamed(sections, 'status'),
             ...beside.findings.map(({ label, place, path }) => ({ label, place, path })),
           ],
+          others: otherRows(profile, beside),
           handlers: rowNamed(sections, 'handler').flatMap(({ place }) => place ?? []),
           middleware: ran.registered,
         });

@@ -9,6 +9,8 @@ import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 import { dataOf, type Kept } from '../shared/panel-data.ts';
+import { aboutStatement } from '../shared/about-statement.ts';
+import { isRead, isWriting } from '../shared/statements.ts';
 import { SESSION } from '../shared/session-writer.ts';
 import { requestText } from '../shared/request-text.ts';
 import { valueLine } from '../../view-helpers/value-line.ts';
@@ -58,6 +60,64 @@ export function brokenBeforeRows({ brokenBefore }: Pick<BesideProfile, 'brokenBe
     path,
     fields: [{ label: 'Found in', value: requestText(head), token: head.token }],
   }));
+}
+
+/** Tables that it read, by their name. Of those rows whose writer is known, their table is left out. */
+function tablesRead(profile: Profile, { writers }: Pick<BesideProfile, 'writers'>): Set<string> {
+  const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
+  const tables = queries.map(({ statement, error }, index) => {
+    const { sql = '', system } = statements[statement] ?? {};
+    const isKnown = error !== null || writers.has(`database ${index}`);
+    return isKnown || !isRead(sql) ? [] : (aboutStatement(sql, system).table ?? []);
+  });
+  return new Set(tables.flat());
+}
+
+/** The last write to a table, by a request before. */
+function lastWriteTo(table: string, before: readonly Other[]): Row | null {
+  for (const { head, kept } of before) {
+    const { queries = [], statements = [] } = kept.database ?? {};
+    const write = queries.findLast(({ statement, error, rows }) => {
+      const { sql = '', system } = statements[statement] ?? {};
+      return error === null && rows !== 0 && isWriting(sql) && aboutStatement(sql, system).table === table;
+    });
+    if (write !== undefined)
+      return {
+        label: `last write to ${table}: ${requestText(head)}`,
+        place: write.caller,
+        path: write.path,
+      };
+  }
+  return null;
+}
+
+/** Lines of other profiles: those that wrote its rows, those that failed, those that it started, and the last write to its tables. */
+export function otherRows(
+  profile: Profile,
+  {
+    writers,
+    brokenBefore,
+    started,
+    before,
+  }: Pick<BesideProfile, 'writers' | 'brokenBefore' | 'started' | 'before'>,
+): Row[] {
+  return [
+    ...Array.from(writers.values(), ({ head, place, path }) => ({
+      label: `last write: ${requestText(head)}`,
+      place,
+      path,
+    })),
+    ...brokenBefore.map(({ head, finding: { label, place, path } }) => ({
+      label: `${label}: ${requestText(head)}`,
+      place,
+      path,
+    })),
+    ...started.map(({ what, token, place, worker }) => ({
+      label: `${what} (${token})`,
+      place: place ?? worker,
+    })),
+    ...[...tablesRead(profile, { writers })].flatMap((table) => lastWriteTo(table, before) ?? []),
+  ];
 }
 
 function addedBy({ parent, startedAt }: Profile, run: Facts['jobRun'], before: readonly Other[]): Field[] {

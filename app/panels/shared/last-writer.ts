@@ -29,6 +29,7 @@ export interface Written {
   isDeleted: boolean;
   beforeMs: number;
   place: string | null;
+  path: readonly string[] | undefined;
 }
 
 interface Read {
@@ -51,6 +52,7 @@ interface Read {
 interface Write {
   seen: Times;
   place: string | null;
+  path: readonly string[] | undefined;
   isDeleted: boolean;
   /** `isOld`: by an earlier run of the application, which may have had other data. */
   matches(read: Read, isOld: boolean): Matches;
@@ -247,6 +249,7 @@ function rowWrites(database: Database): Write[] {
       {
         seen,
         place: query.caller,
+        path: query.path,
         isDeleted: operation.name === 'delete',
         matches(of, isOld) {
           if (of.row === null || of.source !== serverOf(statement)) return 'no';
@@ -300,7 +303,7 @@ function keyReads(commands: readonly Command[]): Read[] {
 
 function keyWrites(commands: readonly Command[]): Write[] {
   return commands.flatMap((one): Write[] => {
-    const { system, command, key, args, startMs, caller, error, reply } = one;
+    const { system, command, key, args, startMs, caller, path, error, reply } = one;
     if (system === 'memory') return [];
     const isKnown = WRITES_KEY.test(command) || DELETES_KEY.test(command);
     if (error !== null || !(isKnown || MAY_WRITE_KEY.test(command))) return [];
@@ -311,6 +314,7 @@ function keyWrites(commands: readonly Command[]): Write[] {
       {
         seen: { from: startMs, to: endOf(one) },
         place: caller,
+        path,
         isDeleted: DELETES_KEY.test(command),
         matches: ({ source }) => (!sources.has(source) ? 'no' : isKnown ? 'yes' : 'maybe'),
       },
@@ -323,7 +327,8 @@ function storers(commands: readonly Command[], others: readonly EarlierRequest<K
   return commands.flatMap(({ stored }, index): [string, Written][] => {
     const request = others.find(({ head }) => head.token === stored?.by);
     if (stored === undefined || request === undefined) return [];
-    return [[`cache ${index}`, { request, place: stored.place, isDeleted: false, beforeMs: stored.ms }]];
+    const { place, ms: beforeMs } = stored;
+    return [[`cache ${index}`, { request, place, path: undefined, isDeleted: false, beforeMs }]];
   });
 }
 
@@ -355,13 +360,13 @@ export function lastWriters(
   return new Map([
     ...storers(cache?.items ?? [], others),
     ...[...rows, ...keys].slice(0, MOST_READS).flatMap((read): [string, Written][] => {
-      for (const { request, isOld, from, to, place, ...write } of writes) {
+      for (const { request, isOld, from, to, place, path, ...write } of writes) {
         const matches = from < read.to ? write.matches(read, isOld) : 'no';
         if (matches === 'no') continue;
         const isCertain = matches === 'yes' && request !== own && to <= read.from;
         if (!isCertain || write.isDeleted === read.isFound) return [];
         const isDeleted = read.isFound === false;
-        return [[read.at, { request, place, isDeleted, beforeMs: Math.max(0, read.from - to) }]];
+        return [[read.at, { request, place, path, isDeleted, beforeMs: Math.max(0, read.from - to) }]];
       }
       return [];
     }),

@@ -163,6 +163,30 @@ describe('the code that ran', () => {
     expect(code).to.match(/7 \| .*← query 2$/m);
   });
 
+  it('has the functions of an earlier request that wrote to a table which this one read', async () => {
+    const { token: writer } = await fixture.profileOf({
+      more(context) {
+        lasting(context, 20);
+        const [caller, path] = ['src/store.ts:7', ['src/orders.ts:16']];
+        const all = { sql: 'delete from parts', caller, path, rows: 3, startMs: 1, durationMs: 1 };
+        context.add('query', query(all));
+      },
+    });
+    const { token } = await fixture.profileOf({
+      more(context) {
+        lasting(context, 20);
+        const sums = { sql: 'select count(*) from parts', caller: 'src/store.ts:2', path: [], startMs: 1 };
+        context.add('query', query({ ...sums, durationMs: 1 }));
+      },
+    });
+    const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
+    expect(code['src/store.ts']).to.match(/^> 2 \| .*\/\/ ← query 1$/m);
+    expect(code['src/store.ts']).to.match(
+      new RegExp(`^> 7 \\| .*// ← last write to parts: .*\\(${writer}\\)$`, 'm'),
+    );
+    expect(code['src/orders.ts']).to.match(/^ +15 \| {3}note\(id\)/m);
+  });
+
   it('has middleware of the application by the lines that register it, and no client of a package', async () => {
     const { token } = await fixture.profileOf({
       more(context) {
