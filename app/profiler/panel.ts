@@ -154,6 +154,14 @@ export interface Writer {
   path: readonly string[] | undefined;
 }
 
+/** The last write to a table, by a request before. */
+export interface TableWriter {
+  table: string;
+  head: ProfileHead;
+  place: string | null;
+  path: readonly string[] | undefined;
+}
+
 /** What the overview shows and no panel recorded. */
 export interface BesideProfile {
   /** Worst first. */
@@ -176,6 +184,8 @@ export interface BesideProfile {
   before: readonly EarlierRequest[];
   /** Which of them wrote what this one read, by panel and index of the step: `database 3`. */
   writers: ReadonlyMap<string, Writer>;
+  /** Of tables that it read, if it is not known who wrote the rows. */
+  tableWriters: readonly TableWriter[];
   /** The first failure of each of these, and of the one that added this job. */
   brokenBefore: readonly { head: ProfileHead; finding: Finding }[];
   /** The comparison in the source that led to a refusal, and holds for numbers as texts only; null: none is known. */

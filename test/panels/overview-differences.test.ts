@@ -85,7 +85,7 @@ describe('how a request differs from others of its route', () => {
     const textOf = (own: EarlierRequest, other: EarlierRequest): string => {
       const profile = { kind: 'request', status: own.head.status, summary: null, state: 'final', outcome: 'finished', findings: [], panels: {}, dropped: {} }; // prettier-ignore
       const around = { own, earlier: times(6, () => other), siblings: [] };
-      return overviewOf({ findings: 0, worst: 'plain' }, { profile, beside: { around, findings: [], checked: ['a'], started: [], before: [], writers: new Map(), brokenBefore: [], overlapping: [], *codeOf() { yield undefined; return []; } } } as never).verdict.text; // prettier-ignore
+      return overviewOf({ findings: 0, worst: 'plain' }, { profile, beside: { around, findings: [], checked: ['a'], started: [], before: [], writers: new Map(), tableWriters: [], brokenBefore: [], overlapping: [], *codeOf() { yield undefined; return []; } } } as never).verdict.text; // prettier-ignore
     };
     expect(textOf(request({}), request({ sql: ['insert into a values (1)'] }))).to.match(/^It did less/);
     expect(textOf(request({}), request({ sql: ['select 1 from a'] }))).to.equal(

@@ -110,6 +110,9 @@ describe('the request that wrote a row', () => {
       app.get('/lessons/:room', async ({ params: { room } }, res) => {
         res.json(await knex('lessons').where({ room_id: room }).limit(1));
       });
+      app.get('/counts/:part', async ({ params: { part } }, res) => {
+        res.json(await knex(part).count());
+      });
       app.get('/plan/:room', async ({ params: { room } }, res) => {
         const lessons = knex('lessons as l').join('rooms as r', 'r.id', 'l.room_id').where('l.room_id', room);
         res.json(
@@ -168,8 +171,8 @@ describe('the request that wrote a row', () => {
 
   it('brings the first failure that a finding names', async () => {
     let page = '';
-    const leads = async (room: string): Promise<string[]> => {
-      const { profile } = await ask(`/lessons/${room}`);
+    const leads = async (path: string): Promise<string[]> => {
+      const { profile } = await ask(path);
       page = await ask.page(urls.profile(profile.token, 'overview'));
       return Array.from(
         page.matchAll(/<span class="say">found in <a href="([^"]+)"><bdi>(.*?)<\/bdi>/g),
@@ -177,13 +180,14 @@ describe('the request that wrote a row', () => {
       );
     };
     await ask('/lessons', json({ room: 1, from: '2026-06-02T08:00:00Z' }));
-    expect(await leads('1')).to.deep.equal([]);
+    expect(await leads('/lessons/1')).to.deep.equal([]);
     const { profile } = await ask('/lessons', json({ room: 3, from: '2026-03-17T08:00:00Z' }));
-    expect(await leads('3')).to.deep.equal([
-      `POST /lessons (${profile.token}) ${urls.profile(profile.token, 'overview')}`,
-    ]);
+    const failed = [`POST /lessons (${profile.token}) ${urls.profile(profile.token, 'overview')}`];
+    expect(await leads('/lessons/3')).to.deep.equal(failed);
     const lines = /overview-written-by\.test\.ts:\d+ → \S*overview-written-by\.test\.ts:\d+/;
     expect(load(page)('.leads').text()).to.match(lines);
+    expect(await leads('/counts/lessons'), 'last write to the table').to.deep.equal(failed);
+    expect(await leads('/counts/rooms')).to.deep.equal([]);
     const read = await ask('/lessons/3');
     const markdown = await ask.page(urls.profileMarkdown(read.profile.token));
     expect(markdown)

@@ -91,6 +91,7 @@ describe('the overview panel', () => {
       },
       overlapping: [],
       before: [],
+      tableWriters: [],
       writers: new Map(),
       brokenBefore: [],
       comparedAsText: null,

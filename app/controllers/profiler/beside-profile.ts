@@ -2,6 +2,7 @@
 import { comparedAsText, valuesByName } from '../../panels/shared/compared-as-text.ts';
 import { lastWriters } from '../../panels/shared/last-writer.ts';
 import { SESSION, sessionWriter } from '../../panels/shared/session-writer.ts';
+import { tableWriters } from '../../panels/shared/table-writers.ts';
 import { ownRequest } from '../../panels/shared/own-request.ts';
 import { dataOf, type Kept } from '../../panels/shared/panel-data.ts';
 import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/read/finding.ts';
@@ -160,11 +161,11 @@ function writersOf(
   return writers;
 }
 
-/** Findings about time are left out: they explain no value. */
+/** Findings about time are left out: they explain no value. So are those of a table's writer that are not of its write. */
 async function readBroken(
   profiles: PageServices['profiles'],
   { parent, findings }: Profile,
-  { writers, before }: Pick<BesideProfile, 'writers' | 'before'>,
+  { writers, tableWriters: ofTables, before }: Pick<BesideProfile, 'writers' | 'tableWriters' | 'before'>,
 ): Promise<BesideProfile['brokenBefore']> {
   // This one says it itself.
   const own = new Set(findings.map(({ rule, place }) => `${rule} ${place}`));
@@ -177,12 +178,16 @@ async function readBroken(
     ...Array.from(writers.values(), ({ head }) => head),
     ...before.flatMap(({ head }) => (head.token === parent ? [head] : [])),
   ];
-  const named = [...new Map(heads.map((head) => [head.token, head])).values()].slice(0, MOST_BROKEN);
+  const known = new Map<string, Pick<Writer, 'head' | 'place'>>();
+  for (const one of [...heads.map((head) => ({ head, place: null })), ...ofTables])
+    if (!known.has(one.head.token)) known.set(one.head.token, one);
+  const named = [...known.values()].slice(0, MOST_BROKEN);
   const broken = await Promise.all(
-    named.map(async (head) => {
+    named.map(async ({ head, place: at }) => {
       const found = await profiles.read(head.token).catch(() => null);
       const finding = found?.profile.findings.find(
-        ({ broke, rule, place }) => broke !== undefined && !own.has(`${rule} ${place}`),
+        ({ broke, rule, place = null }) =>
+          broke !== undefined && !own.has(`${rule} ${place}`) && (at === null || at === place),
       );
       return finding === undefined ? [] : [{ head, finding }];
     }),
@@ -254,6 +259,7 @@ export async function readBeside(
     mayNameOthers(profile) ? profiles.before(profile) : [],
   ]);
   const writers = writersOf(profile, { before, overlapping });
+  const ofTables = tableWriters(ownRequest(profile), before, new Set(writers.keys()));
   const beside: BesideProfile = {
     findings: explain([...findings.shown, ...findings.folded], rules, seen),
     checked: checkedBy(rules, profile),
@@ -264,7 +270,8 @@ export async function readBeside(
     overlapping,
     before,
     writers,
-    brokenBefore: await readBroken(profiles, profile, { writers, before }),
+    tableWriters: ofTables,
+    brokenBefore: await readBroken(profiles, profile, { writers, tableWriters: ofTables, before }),
     comparedAsText: isSummary ? null : refusedByText(profile, services.sourceAt),
     codeOf: (ran) => ranCode(ran, { ...services, startedAt: profile.startedAt }),
   };

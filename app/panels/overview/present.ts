@@ -87,7 +87,7 @@ function* exchangeOf(
             ...rowNamed(sections, 'status'),
             ...beside.findings.map(({ label, place, path }) => ({ label, place, path })),
           ],
-          others: otherRows(profile, beside),
+          others: otherRows(beside),
           handlers: rowNamed(sections, 'handler').flatMap(({ place }) => place ?? []),
           middleware: ran.registered,
         });

@@ -9,8 +9,6 @@ import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { type Field, isInLibrary, type Row } from '../../profiler/read/rows.ts';
 import { durationText } from '../../view-helpers/numbers.ts';
 import { dataOf, type Kept } from '../shared/panel-data.ts';
-import { aboutStatement } from '../shared/about-statement.ts';
-import { isRead, isWriting } from '../shared/statements.ts';
 import { SESSION } from '../shared/session-writer.ts';
 import { requestText } from '../shared/request-text.ts';
 import { valueLine } from '../../view-helpers/value-line.ts';
@@ -62,45 +60,13 @@ export function brokenBeforeRows({ brokenBefore }: Pick<BesideProfile, 'brokenBe
   }));
 }
 
-/** Tables that it read, by their name. Of those rows whose writer is known, their table is left out. */
-function tablesRead(profile: Profile, { writers }: Pick<BesideProfile, 'writers'>): Set<string> {
-  const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
-  const tables = queries.map(({ statement, error }, index) => {
-    const { sql = '', system } = statements[statement] ?? {};
-    const isKnown = error !== null || writers.has(`database ${index}`);
-    return isKnown || !isRead(sql) ? [] : (aboutStatement(sql, system).table ?? []);
-  });
-  return new Set(tables.flat());
-}
-
-/** The last write to a table, by a request before. */
-function lastWriteTo(table: string, before: readonly Other[]): Row | null {
-  for (const { head, kept } of before) {
-    const { queries = [], statements = [] } = kept.database ?? {};
-    const write = queries.findLast(({ statement, error, rows }) => {
-      const { sql = '', system } = statements[statement] ?? {};
-      return error === null && rows !== 0 && isWriting(sql) && aboutStatement(sql, system).table === table;
-    });
-    if (write !== undefined)
-      return {
-        label: `last write to ${table}: ${requestText(head)}`,
-        place: write.caller,
-        path: write.path,
-      };
-  }
-  return null;
-}
-
 /** Lines of other profiles: those that wrote its rows, those that failed, those that it started, and the last write to its tables. */
-export function otherRows(
-  profile: Profile,
-  {
-    writers,
-    brokenBefore,
-    started,
-    before,
-  }: Pick<BesideProfile, 'writers' | 'brokenBefore' | 'started' | 'before'>,
-): Row[] {
+export function otherRows({
+  writers,
+  brokenBefore,
+  started,
+  tableWriters,
+}: Pick<BesideProfile, 'writers' | 'brokenBefore' | 'started' | 'tableWriters'>): Row[] {
   return [
     ...Array.from(writers.values(), ({ head, place, path }) => ({
       label: `last write: ${requestText(head)}`,
@@ -116,7 +82,11 @@ export function otherRows(
       label: `${what} (${token})`,
       place: place ?? worker,
     })),
-    ...[...tablesRead(profile, { writers })].flatMap((table) => lastWriteTo(table, before) ?? []),
+    ...tableWriters.map(({ table, head, place, path }) => ({
+      label: `last write to ${table}: ${requestText(head)}`,
+      place,
+      path,
+    })),
   ];
 }
 

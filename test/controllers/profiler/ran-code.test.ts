@@ -182,7 +182,7 @@ describe('the code that ran', () => {
     const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
     expect(code['src/store.ts']).to.match(/^> 2 \| .*\/\/ ← query 1$/m);
     expect(code['src/store.ts']).to.match(
-      new RegExp(`^> 7 \\| .*// ← last write to parts: .*\\(${writer}\\)$`, 'm'),
+      new RegExp(`^> 7 \\| .*// ← .*last write to parts: .*\\(${writer}\\)$`, 'm'),
     );
     expect(code['src/orders.ts']).to.match(/^ +15 \| {3}note\(id\)/m);
   });
