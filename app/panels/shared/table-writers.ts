@@ -20,16 +20,19 @@ function tablesRead({ kept: { database } }: Other, written: ReadonlySet<string>)
   return new Set(tables.flat());
 }
 
-function lastWriter(table: string, before: readonly Other[]): TableWriter | null {
-  for (const { head, kept } of before) {
-    const { queries = [], statements = [] } = kept.database ?? {};
-    const write = queries.findLast(({ statement, error, rows }) => {
-      const { sql = '', system } = statements[statement] ?? {};
-      return error === null && rows !== 0 && isWriting(sql) && aboutStatement(sql, system).table === table;
-    });
-    if (write !== undefined) return { table, head, place: write.caller, path: write.path };
+/** The last write of a request to each table. */
+function writesOf({ head, kept: { database } }: Other): Map<string, TableWriter> {
+  const { queries = [], statements = [] } = database ?? {};
+  const tables = statements.map(({ sql, system }) =>
+    isWriting(sql) ? aboutStatement(sql, system).table : undefined,
+  );
+  const writes = new Map<string, TableWriter>();
+  for (const { statement, error, rows, caller, path } of queries) {
+    const table = tables[statement];
+    if (table !== undefined && error === null && rows !== 0)
+      writes.set(table, { table, head, place: caller, path });
   }
-  return null;
+  return writes;
 }
 
 /** `before`: the newest first. `written`: reads whose writer is known, by panel and index: `database 3`. */
@@ -38,5 +41,9 @@ export function tableWriters(
   before: readonly Other[],
   written: ReadonlySet<string>,
 ): TableWriter[] {
-  return [...tablesRead(own, written)].flatMap((table) => lastWriter(table, before) ?? []);
+  const tables = tablesRead(own, written);
+  const writes = tables.size === 0 ? [] : before.map(writesOf);
+  return [...tables].flatMap(
+    (table) => writes.map((of) => of.get(table)).find((write) => write !== undefined) ?? [],
+  );
 }
