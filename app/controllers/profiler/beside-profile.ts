@@ -32,7 +32,6 @@ export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercenti
   return percentiles === null || percentiles.count < FEWEST_TIMES ? null : percentiles;
 }
 
-type Placed = Pick<Finding, 'place' | 'path'>;
 type SourceFrom = Pick<Profile, 'startedAt'> & Pick<PageServices, 'sourceAt'>;
 
 /** The lines around a place, unless the file was changed since. */
@@ -70,16 +69,6 @@ function sourceAbove(
   for (const one of new Set([...above.slice(0, 1), ...above.slice(-1)]))
     if (!shown.some((other) => isIn(other, one.label))) shown.unshift(one);
   return shown;
-}
-
-/** `recorded`: source that was kept with the request. */
-export function sourcesOf(
-  placed: Placed,
-  from: SourceFrom,
-  recorded: ExplainedFinding['evidence'] = [],
-): ExplainedFinding['evidence'] {
-  const own = recorded.length > 0 ? recorded : sourceOf(placed.place ?? '', from);
-  return sourceAbove(placed.path ?? [], from, own);
 }
 
 function explain(
@@ -232,7 +221,8 @@ export async function readBeside(
       label !== undefined && label === finding.place && block?.language === 'ts' ? [{ label, block }] : [],
     );
     const from = { ...services, startedAt: profile.startedAt };
-    const evidence = sourcesOf(finding, from, recorded.slice(0, 1));
+    const own = recorded.length > 0 ? recorded.slice(0, 1) : sourceOf(finding.place ?? '', from);
+    const evidence = sourceAbove(finding.path ?? [], from, own);
     const called = finding.path === undefined ? firstCalled(finding, work, rowsOf) : undefined;
     return called === undefined ? evidence : sourceAbove([called], from, evidence).toReversed();
   }

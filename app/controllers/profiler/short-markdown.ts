@@ -22,7 +22,7 @@ import { SLOW_MS } from '../../profiler/read/time-ledger.ts';
 import { urls } from '../../urls.ts';
 import { cutMarkdown, cutSections } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
-import { readBeside, sourcesOf } from './beside-profile.ts';
+import { readBeside } from './beside-profile.ts';
 import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
@@ -44,7 +44,6 @@ interface ShortMarkdownOptions extends ShownProfile {
   routeTimes: RoutePercentiles | null;
   link: string | null;
   rules: RuleTexts;
-  sourcesAt: (at: Pick<Row, 'place' | 'path'>) => string[];
   longest?: number;
 }
 
@@ -126,10 +125,10 @@ function sourceTexts(evidence: ExplainedFinding['evidence'], code: readonly Row[
 
 function findingText(
   finding: Finding,
-  parts: { fix: string | undefined; within?: string; more: readonly string[] },
+  parts: { fix: string | undefined; within?: string; more?: readonly string[] },
 ) {
   const { label, severity, sentence } = finding;
-  const { fix = '', within = '', more } = parts;
+  const { fix = '', within = '', more = [] } = parts;
   const place = pathText(finding.place, shownCallers(finding));
   return blocks([
     `**${prose(label)}** (${severity})${within}: ${prose(sentence)}${place === null ? '' : `, at ${code(place)}`}.`,
@@ -173,12 +172,11 @@ export function findingParts({
 }
 
 /** Faults of requests that led to this one. */
-function brokenParts({ beside, rules, sourcesAt }: ShortMarkdownOptions): string[] {
+function brokenParts({ beside, rules }: ShortMarkdownOptions): string[] {
   return beside.brokenBefore.map(({ head, finding }) =>
     findingText(finding, {
       within: ` in ${prose(requestText(head))}`,
       fix: finding.fix ?? rules[finding.rule ?? '']?.fix,
-      more: sourcesAt(finding),
     }),
   );
 }
@@ -285,12 +283,10 @@ export async function readShortMarkdown(
   { origin, longest }: { origin: string | null; longest?: number },
 ): Promise<string> {
   const beside = await readBeside(services, shown);
-  const from = { ...services, startedAt: shown.profile.startedAt };
   return shortMarkdown({
     ...shown,
     beside,
     rules: services.rules,
-    sourcesAt: ({ place, path }) => sourceTexts(sourcesOf({ place: place ?? '', path }, from)),
     routeTimes: beside.usual?.percentiles ?? null,
     link: origin === null ? null : `${origin}${urls.profile(shown.profile.token, OVERVIEW)}`,
     ...(longest === undefined ? {} : { longest }),
