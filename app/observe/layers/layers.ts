@@ -4,9 +4,6 @@
  * error passed to `next` to the layer that ran last.
  */
 import type { IncomingMessage } from 'node:http';
-import { types } from 'node:util';
-import { isRecord } from '../../profiler/json.ts';
-import { truncateText } from '../../profiler/record/plain.ts';
 import { stackText } from '../../profiler/record/thrown-value.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { ErrorFact, ResponseFact, RouteFact } from '../../profiler/record/facts.ts';
@@ -30,6 +27,8 @@ import { createLayerDispatch, type DispatchTrace } from './layer-dispatch.ts';
 import type { FindNextCaller } from '../stacks/caller.ts';
 import { isFailure, notePassedOn, recordError, recordPassedOn } from '../errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
+import { notePut, noteRemoved, type SeenNames } from './layer-names.ts';
+import { createKnownLayers, fullPattern, type LayerMeta } from './known-layers.ts';
 
 const PARAMETERS = 4;
 /** `error, req` at the beginning of a function. */
@@ -44,15 +43,6 @@ function misdeclaredHandler(router: unknown): Layer | undefined {
   });
 }
 
-const SETS_QUERY = /\breq(?:uest)?\.query(?:\.(\w+)|\[['"](\w+)['"]\])\s*=(?!=)/;
-
-/** The getter of Express 5 is on the prototype. An own property keeps what is set. */
-function queryNameSet(handle: unknown, req: IncomingMessage): string | undefined {
-  if (typeof handle !== 'function' || Object.hasOwn(req, 'query')) return undefined;
-  const [, name, quoted] = SETS_QUERY.exec(Function.prototype.toString.call(handle)) ?? [];
-  return name ?? quoted;
-}
-
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
   sourceOf?: (layer: object) => string | null;
@@ -60,17 +50,6 @@ export interface LayerObserverOptions {
   findNextCaller?: FindNextCaller;
   onRouter?: (router: unknown) => void;
   onMounted?: (layer: object, app: unknown) => void;
-}
-
-interface LayerMeta {
-  name: string;
-  isRouter: boolean;
-  isApplication: boolean;
-  source: string | null;
-  setsQuery: string | undefined;
-  isOfLibrary: boolean;
-  owner: object | null;
-  full: { mount: string; route: unknown; pattern: string };
 }
 
 interface Mount {
@@ -91,45 +70,7 @@ interface RequestTrace {
   failure: ErrorFact | null;
   handler: Layer | null;
   isUnanswered: boolean;
-  bodyNames: readonly string[];
-  /** Names of `req`, and of `res.locals`, when the last layer began. */
-  reqNames: readonly string[];
-  localNames: readonly string[];
-}
-
-const MOST_NAMES = 100;
-const MOST_PUT = 5;
-/** Of a property; those that begin with `_` are a library's. Another text is data, and may be a secret that only its beginning tells. */
-const NAME = /^[\p{L}$][\p{L}\p{N}_$-]{0,99}$/u;
-/** Names that Express, parsers and sessions put on each request; `length` is that of a body, for the reader of its stream. */
-const OF_EACH = [
-  'res', 'next', 'url', 'baseUrl', 'originalUrl', 'params', 'route', 'query', 'body', 'length', 'cookies', 'signedCookies', 'secret',
-  'session', 'sessionID', 'sessionStore',
-]; // prettier-ignore
-const MOST_REMOVED = 20;
-const LONGEST_NAME = 100;
-
-function bodyNamesOf({ body }: RoutedRequest): readonly string[] | null {
-  return isRecord(body) && !Buffer.isBuffer(body) ? Object.keys(body).slice(0, MOST_NAMES) : null;
-}
-
-/** The first names that an object has got since, of values. */
-function namesPut(
-  object: object,
-  before: readonly string[],
-  names: readonly string[],
-  ofEach: Iterable<string> = [],
-): string[] {
-  if (names.length <= before.length) return [];
-  // An application may put thousands of texts there.
-  const known = new Set([...before, ...ofEach]);
-  const put: string[] = [];
-  for (const name of names) {
-    if (put.length === MOST_PUT) break;
-    if (known.has(name) || !NAME.test(name)) continue;
-    if (typeof Object.getOwnPropertyDescriptor(object, name)?.value !== 'function') put.push(name);
-  }
-  return put;
+  names: SeenNames;
 }
 
 /** The router's own failure to decode a path: no layer threw it. */
@@ -163,13 +104,6 @@ function wordsIn(pattern = ''): number {
   return pattern.split('/').filter((segment) => /^[\w.-]+$/.test(segment)).length;
 }
 
-function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
-  const { full } = meta;
-  if (full.mount === mount && full.route === route) return full.pattern;
-  meta.full = { mount, route, pattern: joinPatterns(mount, patternText(route)) };
-  return meta.full.pattern;
-}
-
 function createLayerTrace(
   {
     tracker,
@@ -180,52 +114,10 @@ function createLayerTrace(
   }: LayerObserverOptions,
   observeRouter: (router: unknown) => void,
 ): DispatchTrace & { noteMount(context: Context): void } {
-  const metas = new WeakMap<Layer, LayerMeta>();
-  const owners = new WeakMap<Layer, object>();
-  /** Layers inside a route -> the layer of the route. */
-  const routeLayers = new WeakMap<Layer, Layer>();
-  const listed = new WeakMap<object, number>();
+  const layers = createKnownLayers({ sourceOf, isOfLibrary, observeRouter });
   const traces = createSlot<RequestTrace>('layers');
   /** Where a router is mounted, once a request recorded in full has shown it; null if it is mounted in several places. */
   const mountPatterns = new WeakMap<object, string | null>();
-
-  function list(router: unknown): void {
-    const stack = stackOf(router);
-    if (stack === null || listed.get(router as object) === stack.length) return;
-    listed.set(router as object, stack.length);
-    observeRouter(router);
-    for (const layer of stack) {
-      owners.set(layer, router as object);
-      for (const inner of stackOf(layer.route) ?? []) {
-        owners.set(inner, router as object);
-        routeLayers.set(inner, layer);
-      }
-    }
-  }
-
-  function metaOf(layer: Layer, req: IncomingMessage): LayerMeta {
-    const known = metas.get(layer);
-    if (known !== undefined) return known;
-    if (!owners.has(layer)) list(routerOf((req as RoutedRequest).app));
-    const isRouter = stackOf(layer.handle) !== null;
-    if (isRouter) list(layer.handle);
-    const meta: LayerMeta = {
-      name: typeof layer.name === 'string' && layer.name !== '' ? layer.name.slice(0, 200) : '<anonymous>',
-      isRouter,
-      isApplication: layer.name === 'mounted_app',
-      // Of a parameter, the callback is registered.
-      source:
-        sourceOf(layer) ??
-        sourceOf(routeLayers.get(layer) ?? layer) ??
-        (typeof layer.handle === 'function' ? sourceOf(layer.handle) : null),
-      setsQuery: queryNameSet(layer.handle, req),
-      isOfLibrary: isOfLibrary(routeLayers.get(layer) ?? layer),
-      owner: owners.get(layer) ?? null,
-      full: { mount: '', route: '', pattern: '/' },
-    };
-    metas.set(layer, meta);
-    return meta;
-  }
 
   function traceOf(context: Context, owner: object | null, first: LayerCall): RequestTrace {
     const known = traces.get(context);
@@ -240,9 +132,7 @@ function createLayerTrace(
       failure: null,
       handler: null,
       isUnanswered: false,
-      bodyNames: [],
-      reqNames: [],
-      localNames: [],
+      names: { body: [], req: [], locals: [] },
     };
     traces.set(context, trace);
     return trace;
@@ -314,7 +204,7 @@ function createLayerTrace(
     const stack = stackOf(mounts[at]?.owner);
     const reached = mounts[at + 1]?.layer ?? handler;
     if (stack === null || reached === null) return false;
-    const positionOf = (one: Layer): number => stack.indexOf(routeLayers.get(one) ?? one);
+    const positionOf = (one: Layer): number => stack.indexOf(layers.inStack(one));
     return positionOf(reached) !== -1 && positionOf(layer) >= positionOf(reached);
   }
 
@@ -417,7 +307,7 @@ function createLayerTrace(
   /** Of a request of which only a summary is recorded: the route that its last handler belongs to. */
   function noteSummaryRoute(context: Context, call: LayerCall): void {
     const { layer, req, params } = call;
-    const { name, owner, source } = metaOf(layer, req);
+    const { name, owner, source } = layers.metaOf(layer, req);
     const mount = (owner === null ? undefined : mountPatterns.get(owner)) ?? baseOf(call);
     const made: RouteFact = {
       pattern: joinPatterns(mount, patternText(call.pattern)),
@@ -434,38 +324,9 @@ function createLayerTrace(
     return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
   }
 
-  /** The layer that ran last may have replaced the body, as validators do. */
-  function noteRemoved(trace: RequestTrace, req: IncomingMessage): void {
-    const names = bodyNamesOf(req);
-    if (names === null) return;
-    const removed = trace.bodyNames.filter((name) => !names.includes(name));
-    const last = trace.facts.at(-1);
-    if (last !== undefined && removed.length > 0)
-      last.removed = removed.slice(0, MOST_REMOVED).map((name) => truncateText(name, LONGEST_NAME));
-    trace.bodyNames = names;
-  }
-
-  /** A layer may put the user, or checked values, where later ones find them: until it returns, and until the next one begins. */
-  function notePut(trace: RequestTrace, req: RoutedRequest, fact: LayerFact | undefined): void {
-    if (types.isProxy(req)) return;
-    const { locals } = req.res ?? {};
-    const known = isRecord(locals) && !types.isProxy(locals) ? locals : {};
-    const reqNames = Object.keys(req);
-    const localNames = Object.keys(known);
-    if (fact !== undefined && trace.reqNames.length > 0) {
-      const put = [
-        ...namesPut(req, trace.reqNames, reqNames, OF_EACH).map((name) => `req.${name}`),
-        ...namesPut(known, trace.localNames, localNames).map((name) => `res.locals.${name}`),
-      ];
-      if (put.length > 0) fact.put = [...(fact.put ?? []), ...put].slice(0, MOST_PUT);
-    }
-    trace.reqNames = reqNames;
-    trace.localNames = localNames;
-  }
-
   function begin(call: LayerCall): void {
     const { context, layer, req, startMs } = call;
-    const meta = metaOf(layer, req);
+    const meta = layers.metaOf(layer, req);
     const trace = traceOf(context, meta.owner, call);
     if (trace.handler !== null && !call.isErrorHandler) {
       const at = trace.mounts.findLastIndex(({ owner }) => owner !== null && owner === meta.owner);
@@ -493,8 +354,8 @@ function createLayerTrace(
       ...(meta.isOfLibrary ? { isOfLibrary: true } : {}),
     };
     markNextCalled(trace.facts, depth, startMs);
-    noteRemoved(trace, req);
-    notePut(trace, req, trace.facts.at(-1));
+    noteRemoved(trace.names, req, trace.facts.at(-1));
+    notePut(trace.names, req, trace.facts.at(-1));
     if ((req as RoutedRequest).res?.headersSent === true && kind !== 'error') noteNextCaller(context);
     trace.isUnanswered = false;
     trace.facts.push(fact);
@@ -575,7 +436,7 @@ function createLayerTrace(
     trace.failure.handler = null;
     const layer = misdeclaredHandler(routerOf((req as RoutedRequest).app));
     if (layer === undefined) return;
-    const { name } = metaOf(layer, req);
+    const { name } = layers.metaOf(layer, req);
     const parameters = (layer.handle as { length: number }).length;
     trace.failure.misdeclared = { name, source: sourceOf(layer), parameters };
   }
@@ -588,7 +449,7 @@ function createLayerTrace(
     const trace = traces.get(context);
     const at = trace?.open.lastIndexOf(fact) ?? -1;
     if (trace !== undefined && at !== -1) trace.open.length = at;
-    if (trace !== undefined) notePut(trace, req, fact);
+    if (trace !== undefined) notePut(trace.names, req, fact);
     context.runLayer(runningIn(trace));
   }
 
@@ -609,7 +470,7 @@ function createLayerTrace(
     leftRouter,
     noteMount,
     registerOwner(layer, router) {
-      owners.set(layer, router);
+      layers.registerOwner(layer, router);
     },
   };
 }
