@@ -1,26 +1,25 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readConfig, type Config } from '../app/config.ts';
 import { migrate } from '../app/migrate.ts';
 import { packageRoot } from '../app/paths.ts';
 import { clusterVarDir, endEmbedded, openKnex, withPostgres } from './support/postgres.ts';
+import { freshFolder } from './support/fresh-folder.ts';
 
 describe('the release process', () => {
   const server = withPostgres();
   let folder: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'migrations-'));
+    folder = freshFolder();
     writeFileSync(
       join(folder, '1_a.js'),
       `export const up = (knex) => knex.schema.createTable('a', (t) => t.integer('x'));`,
     );
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   function configOf(env: Record<string, string> = {}): Config {
     const { host, port, user, database } = server().connection;

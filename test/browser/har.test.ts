@@ -1,7 +1,6 @@
 /** A HAR of the profiler in Chromium: what a page and its outgoing call answered is replayed from the file, without a server. */
 import { expect } from 'chai';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
@@ -9,6 +8,7 @@ import { useBrowser } from '../support/browser.ts';
 import { close, listen } from '../support/listen.ts';
 import { withUpstream } from '../support/upstream.ts';
 import { finalProfile } from '../support/final-profile.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const PAGE = '<!doctype html><html lang="en"><title>Orders</title><h1>Order 7 – größer</h1></html>';
 
@@ -18,10 +18,7 @@ describe('a HAR in Chromium', () => {
   let folder = '';
 
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'hindsight-har-'));
-  });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
+    folder = freshFolder();
   });
 
   /** Records a page, stores its HAR, and closes the server. */

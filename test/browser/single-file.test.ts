@@ -1,12 +1,12 @@
 /** A saved profile in Chromium: it opens from the disk without asking anybody. */
 import { expect } from 'chai';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { violations } from '../support/axe.ts';
 import { useBrowser } from '../support/browser.ts';
 import { startRecordingHost } from '../support/recording-host.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('a saved profile in Chromium', () => {
   const browser = useBrowser();
@@ -14,15 +14,12 @@ describe('a saved profile in Chromium', () => {
   let file = '';
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'hindsight-file-'));
+    folder = freshFolder();
     const host = await startRecordingHost();
     const token = await host.send('/broken?q=1');
     file = join(folder, 'saved.html');
     writeFileSync(file, await (await fetch(`${host.url}/_profiler/${token}.html`)).text());
     await host.close();
-  });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('opens from the disk, styled, with all panels and working links, and asks for nothing', async () => {

@@ -1,7 +1,6 @@
 /** The command line at the database of an application that does not run. */
 import { expect } from 'chai';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
 import { folderNameOf } from '../../app/storage/files/folder.ts';
@@ -10,6 +9,7 @@ import { createStoreIn } from '../support/memory-store.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { startRecordingHost } from '../support/recording-host.ts';
 import { eventually } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('the command line without the application', () => {
   const server = withPostgres();
@@ -76,8 +76,8 @@ describe('the command line without a running application', () => {
   let restore: () => void;
 
   beforeEach(() => {
-    cache = mkdtempSync(join(tmpdir(), 'cache-'));
-    project = mkdtempSync(join(tmpdir(), 'project-'));
+    cache = freshFolder();
+    project = freshFolder();
     const { XDG_CACHE_HOME, PROFILER_DIR } = process.env;
     restore = () => {
       Object.assign(process.env, PROFILER_DIR === undefined ? {} : { PROFILER_DIR });
@@ -87,10 +87,7 @@ describe('the command line without a running application', () => {
     process.env.XDG_CACHE_HOME = cache;
     delete process.env.PROFILER_DIR;
   });
-  afterEach(() => {
-    restore();
-    for (const folder of [cache, project]) rmSync(folder, { recursive: true });
-  });
+  afterEach(() => restore());
 
   /** Records as an application of this project that has ended. */
   async function record(of: string, guard: string | null = null): Promise<string> {

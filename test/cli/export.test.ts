@@ -1,13 +1,13 @@
 /** Profiles as files, exported from an application; and deleted from its database. */
 import { expect } from 'chai';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
 import { databaseUrl, runCli } from '../support/cli.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { type RecordingHost, startRecordingHost } from '../support/recording-host.ts';
 import { until } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 interface Exported {
   form: string;
@@ -57,25 +57,21 @@ describe('export', () => {
   });
 
   it('writes a file that only its owner can read, and leaves an earlier one alone if it fails', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'hindsight-export-'));
+    const folder = freshFolder();
     const file = join(folder, 'profiles.json');
-    try {
-      const written = await runCli(['export', '-n', '1', '-o', file], env);
-      expect(written).to.deep.equal({ code: 0, stdout: '', stderr: `Exported 1 profile to ${file}.\n` });
-      const text = await readFile(file, 'utf8');
-      expect(text).to.include(broken);
-      expect((await stat(file)).mode & 0o077).to.equal(0);
-      const none = await runCli(['export', 'status:418', '-o', file], env);
-      expect(none).to.deep.equal({ code: 1, stdout: '', stderr: 'No recorded request matches.\n' });
-      expect(await readFile(file, 'utf8')).to.equal(text);
-      const unknown = await runCli(['export', 'ffffff'], env);
-      expect(unknown).to.deep.equal({ code: 1, stdout: '', stderr: 'Token "ffffff" not found.\n' });
-      const missing = await runCli(['export', '-o', join(folder, 'none', 'x')], env);
-      expect(missing.code).to.equal(2);
-      expect(missing.stderr).to.match(/can’t be written: ENOENT\.\n$/);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const written = await runCli(['export', '-n', '1', '-o', file], env);
+    expect(written).to.deep.equal({ code: 0, stdout: '', stderr: `Exported 1 profile to ${file}.\n` });
+    const text = await readFile(file, 'utf8');
+    expect(text).to.include(broken);
+    expect((await stat(file)).mode & 0o077).to.equal(0);
+    const none = await runCli(['export', 'status:418', '-o', file], env);
+    expect(none).to.deep.equal({ code: 1, stdout: '', stderr: 'No recorded request matches.\n' });
+    expect(await readFile(file, 'utf8')).to.equal(text);
+    const unknown = await runCli(['export', 'ffffff'], env);
+    expect(unknown).to.deep.equal({ code: 1, stdout: '', stderr: 'Token "ffffff" not found.\n' });
+    const missing = await runCli(['export', '-o', join(folder, 'none', 'x')], env);
+    expect(missing.code).to.equal(2);
+    expect(missing.stderr).to.match(/can’t be written: ENOENT\.\n$/);
   });
 });
 

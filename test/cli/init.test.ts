@@ -1,17 +1,16 @@
 /** `init`: what it writes for agents, that it leaves everything else as it is, and that it can be undone. */
 import { expect } from 'chai';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { init } from '../../app/cli/init.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('init of the command line', () => {
   let folder: string;
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-init-'));
+  beforeEach(() => {
+    folder = freshFolder();
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   async function run(options: { undo?: boolean; answer?: boolean | null } = {}) {
     const ended = { printed: '', noted: '' };

@@ -1,16 +1,13 @@
 import { expect } from 'chai';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { editorOf } from '../../app/config.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('the editor that places open', () => {
   let root: string;
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'editor-'));
-  });
-  afterEach(() => {
-    rmSync(root, { recursive: true, force: true });
+    root = freshFolder();
   });
 
   for (const [env, scheme, by] of [

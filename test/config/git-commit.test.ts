@@ -1,10 +1,10 @@
 /** The commit of a folder, compared with what Git itself says. */
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gitCommit } from '../../app/config/release.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('the commit of a folder', () => {
   let folder: string;
@@ -17,13 +17,10 @@ describe('the commit of a folder', () => {
     }).trim();
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'hindsight-git-'));
+    folder = freshFolder();
     repository = join(folder, 'shop');
     mkdirSync(repository);
     git('init', '-q', '-b', 'main');
-  });
-  afterEach(() => {
-    rmSync(folder, { recursive: true });
   });
 
   function commit(): string {

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
@@ -30,6 +28,7 @@ import {
   withPostgres,
   type PostgresServer,
 } from '../support/postgres.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const redact = { text: (value: string) => value.replaceAll('hunter2-hunter2', '***') };
 
@@ -120,7 +119,7 @@ describe('the database', () => {
   });
 
   it('is migrated when it comes, and a migration that fails is said and no obstacle', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
+    const folder = freshFolder();
     const prepare = createPrepare({
       schema: 'no"schema',
       profiler: true,
@@ -142,7 +141,6 @@ describe('the database', () => {
       `Ran the profiler's migrations: ${migrations.map(({ name }) => name).join(', ')}.`,
     ]);
     await admin.destroy();
-    rmSync(folder, { recursive: true });
   });
 
   it('gets the missing tables of the profiler once it may make them, and after somebody dropped them', async () => {

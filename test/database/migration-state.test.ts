@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -8,6 +7,7 @@ import type { Knex } from 'knex';
 import { createMigrationReader, type MigrationReader } from '../../app/service/database/migration-state.ts';
 import { runOwnerMigrations } from '../../app/database/run-migrations.ts';
 import { openKnex, startPostgres, withPostgres, type TestConnection } from '../support/postgres.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const UP = 'export const up = async () => {};\nexport const down = async () => {};\n';
 const redact = { text: (value: string) => value.replaceAll('hunter2', '***') };
@@ -29,13 +29,12 @@ describe('state of the migrations', () => {
   });
   after(() => knex?.destroy());
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'migrations-'));
+    folder = freshFolder();
     schema = `state "${++number}"`;
     reader = createReader(() => Promise.resolve(server().connection));
   });
   afterEach(async () => {
     await reader.close();
-    rmSync(folder, { recursive: true });
   });
 
   it('tells what ran, when, and in which batch', async () => {

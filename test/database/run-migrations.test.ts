@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
@@ -14,6 +13,7 @@ import {
   runProfilerMigrations,
 } from '../../app/database/run-migrations.ts';
 import { openKnex, withPostgres } from '../support/postgres.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 /** Names of the profiler's migrations, by the files that there are. */
 async function profilerMigrations(): Promise<string[]> {
@@ -36,10 +36,9 @@ describe('migrations', () => {
   });
   after(() => knex?.destroy());
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'migrations-'));
+    folder = freshFolder();
     schema = `app ${++number}`;
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   function write(file: string, text: string): void {
     writeFileSync(join(folder, file), text);

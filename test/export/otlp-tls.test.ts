@@ -1,8 +1,6 @@
 /** A collector that speaks TLS with a certificate of an own authority, as the service is told of it: NODE_EXTRA_CA_CERTS. */
 import { expect } from 'chai';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
 import type { Health } from '../../app/profiler/health.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { attributeOf, withCollector } from '../support/otlp-collector.ts';
@@ -10,6 +8,7 @@ import { findProgram, skipOrFail } from '../support/parts.ts';
 import { environmentOf, freshVarDir, withPostgres } from '../support/postgres.ts';
 import { ask, type ListeningProcess, startService, tokenOf } from '../support/service-process.ts';
 import { until } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('the export to a collector behind TLS', () => {
   let folder: string;
@@ -19,7 +18,7 @@ describe('the export to a collector behind TLS', () => {
 
   before(async function () {
     if (findProgram(['openssl']) === null) skipOrFail(this, 'openssl');
-    folder = mkdtempSync(join(tmpdir(), 'otlp-tls-'));
+    folder = freshFolder();
     made = await makeCertificate(folder);
   });
   const collector = withCollector(() => ({
@@ -33,9 +32,6 @@ describe('the export to a collector behind TLS', () => {
   afterEach(async () => {
     await service.ended('SIGTERM');
     rmSync(varDir, { recursive: true, force: true });
-  });
-  after(() => {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
 
   async function start(more: Record<string, string> = {}): Promise<void> {

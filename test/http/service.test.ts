@@ -1,8 +1,5 @@
 /** The HTTP contract through the whole service, profiler included: every token that is given opens, at once. */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { channel } from 'node:diagnostics_channel';
 import express from 'express';
@@ -15,6 +12,7 @@ import { hostileCases } from '../support/hostile-cases.ts';
 import { talk } from '../support/hostile-talk.ts';
 import { exchange, head } from '../support/raw-http.ts';
 import type { RawResponse } from '../support/raw-http.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 function buildRouter(): express.Router {
   const router = express.Router({ strict: true });
@@ -89,7 +87,7 @@ async function start(
   log: (line: string) => void = () => undefined,
   given: typeof routes = routes,
 ): Promise<{ service: Service; port: number; folder: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'hindsight-service-'));
+  const folder = freshFolder();
   const config = readConfig({
     APP_ENV: 'test',
     VAR_DIR: folder,
@@ -109,10 +107,7 @@ describe('the service', () => {
   before(async () => {
     ({ service, port, folder } = await start({}));
   });
-  after(async () => {
-    await service.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  after(() => service.close());
 
   it('welcomes at its root with the lines of a first route, as long as it has no router', async () => {
     const bare = await start(
@@ -122,7 +117,6 @@ describe('the service', () => {
     );
     const page = await (await fetch(`http://127.0.0.1:${bare.port}/`)).text();
     await bare.service.close();
-    await rm(bare.folder, { recursive: true, force: true });
     expect(page).to.include('Your first route').and.include('app/routes/index.ts');
   });
 
@@ -132,9 +126,7 @@ describe('the service', () => {
     await service.close();
     expect(told.hasSubscribers).to.equal(true);
     await other.service.close();
-    await rm(other.folder, { recursive: true, force: true });
     expect(told.hasSubscribers).to.equal(false);
-    await rm(folder, { recursive: true, force: true });
     ({ service, port, folder } = await start({}));
   });
 
@@ -145,7 +137,6 @@ describe('the service', () => {
     );
     await exchange(other.port, [head('GET /shop/forged')], { count: 1 });
     await other.service.close();
-    await rm(other.folder, { recursive: true, force: true });
     expect(said.filter((line) => !line.startsWith('Profiles lost'))).to.have.lengthOf(2);
     expect(said[0]).to.match(/^Anyone who can reach 0\.0\.0\.0:\d+ can read every recorded request/);
     expect(said[1]).to.match(/^Error: \\x1b\[31mred\n {4}FAKE line\\x0d\\x9b31m\n {4}at /);
@@ -217,7 +208,7 @@ describe('the service', () => {
 
 describe('the service with debug off', () => {
   it('masks a secret also in a message that is meant to be seen', async () => {
-    const { service, port, folder } = await start({ APP_ENV: 'prod', API_KEY: 'correct-horse' });
+    const { service, port } = await start({ APP_ENV: 'prod', API_KEY: 'correct-horse' });
     try {
       for (const [request, message] of [
         [head('GET /correct-horse/%63orrect-horse'), 'No route found'],
@@ -228,12 +219,11 @@ describe('the service with debug off', () => {
       }
     } finally {
       await service.close();
-      await rm(folder, { recursive: true, force: true });
     }
   });
 
   it('keeps its answers and shows nothing of the profiler', async () => {
-    const { service, port, folder } = await start({ APP_ENV: 'prod' });
+    const { service, port } = await start({ APP_ENV: 'prod' });
     try {
       for (const [request, status] of rows.filter(([request]) => !request.includes('_profiler'))) {
         const { responses } = await exchange(port, [request], {
@@ -248,7 +238,6 @@ describe('the service with debug off', () => {
       }
     } finally {
       await service.close();
-      await rm(folder, { recursive: true, force: true });
     }
   });
 });

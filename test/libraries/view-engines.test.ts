@@ -1,8 +1,7 @@
 /** Includes and partials of other engines than EJS, with the real ones, in an application behind `hindsight(app)`. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { load as html } from 'cheerio';
@@ -11,6 +10,7 @@ import { hindsight, type Profiler } from '../../app/index.ts';
 import type { ViewsData } from '../../app/panels/views/data.ts';
 import { loadFrom } from './cases.ts';
 import { listen } from '../support/listen.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 type Engine = (path: string, options: object, callback: (error: Error | null, html?: string) => void) => void;
 interface Eta {
@@ -39,10 +39,9 @@ describe('views of engines other than EJS', () => {
   let server: Server | undefined;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-engines-'));
+    folder = freshFolder();
     for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text);
   });
-  after(() => rm(folder, { recursive: true }));
   beforeEach(() => {
     app = express();
     profiler = hindsight(app, { enabled: true });

@@ -1,18 +1,17 @@
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { cleanUploads } from '../../app/service/middleware/uploads.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const nameOf = (pid: number, digit: string): string => `upload-${pid}-${digit.repeat(32)}`;
 
 describe('uploads left behind', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-uploads-'));
+    folder = freshFolder();
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('by a killed process are removed at start; those of living ones and foreign files stay', async () => {
     const { pid: dead } = spawnSync(process.execPath, ['-e', '']);

@@ -1,8 +1,7 @@
 /** All observers in one real Express host, fifty requests at once over a pool of four: every fact lands in its own request. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { get, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -20,6 +19,7 @@ import { observeRuntime } from '../../app/observe/runtime.ts';
 import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { close, listen } from '../support/listen.ts';
 import { openKnex, withPostgres } from '../support/postgres.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const REQUESTS = 50;
 
@@ -55,7 +55,7 @@ describe('facts of fifty concurrent requests', () => {
       views,
       runtime,
     );
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-integrity-'));
+    folder = freshFolder();
     await writeFile(join(folder, 'page.ejs'), `<%= id %> <%- include('part', { id }) %>`);
     await writeFile(join(folder, 'part.ejs'), '<%= id %>');
 
@@ -97,7 +97,6 @@ describe('facts of fifty concurrent requests', () => {
     for (const observation of closing.toReversed()) observation.close();
     if (server !== undefined) await close(server);
     await knex?.destroy();
-    if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
   it('land in the request that made them, all of them, in order', async () => {

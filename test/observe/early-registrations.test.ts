@@ -1,12 +1,12 @@
 /** Places of routes that modules register while they are imported, before the code can call `hindsight`. */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { withBuild } from '../support/build.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const run = promisify(execFile);
 const door = JSON.stringify(pathToFileURL(resolve('dist/app/index.js')).href);
@@ -37,13 +37,10 @@ describe('routes that are registered while modules are imported', () => {
   withBuild();
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-early-'));
+    folder = freshFolder();
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     await writeFile(join(folder, 'package.json'), '{}');
     await writeFile(join(folder, 'routes.mjs'), ROUTES);
-  });
-  after(async () => {
-    await rm(folder, { recursive: true });
   });
 
   async function sourceIn(imports: readonly (keyof typeof IMPORTS)[]): Promise<string> {

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -10,7 +9,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import ejs from 'ejs';
@@ -22,6 +20,7 @@ import { packageRoot } from '../../app/paths.ts';
 import { failureText } from '../../app/profiler/record/thrown-value.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../../app/profiler/record/thrown.ts';
 import { cpuMsOf, until } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 function describerOf(root: string, foreignFolders: readonly string[] = []) {
   const files = createSourceFiles({ roots: [root] });
@@ -420,7 +419,7 @@ describe('what may be read for an excerpt', () => {
   let root: string;
 
   before(() => {
-    folder = realpathSync(mkdtempSync(join(tmpdir(), 'hindsight-errors-')));
+    folder = realpathSync(freshFolder());
     root = join(folder, 'app');
     mkdirSync(join(root, '.hidden'), { recursive: true });
     mkdirSync(join(root, 'folder.js'));
@@ -432,9 +431,6 @@ describe('what may be read for an excerpt', () => {
     symlinkSync(join(folder, 'outside.js'), join(root, 'link.js'));
     symlinkSync(join(root, 'data.txt'), join(root, 'text.js'));
     symlinkSync(root, join(folder, 'linked-root'));
-  });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('is source code below the root', () => {
@@ -552,16 +548,13 @@ describe('source maps', () => {
   }
 
   before(() => {
-    root = realpathSync(mkdtempSync(join(tmpdir(), 'hindsight-maps-')));
+    root = realpathSync(freshFolder());
     mkdirSync(join(root, 'src'));
     compile('external', { sourcemap: true, sourcesContent: false });
     compile('inline', { sourcemap: 'inline' });
     mkdirSync(join(root, 'dist', 'bare'));
     const compiled = readFileSync(join(root, 'dist', 'external', 'external.js'), 'utf8');
     writeFileSync(join(root, 'dist', 'bare', 'bare.js'), compiled.replace(/\/\/# sourceMappingURL.*/, ''));
-  });
-  after(() => {
-    rmSync(root, { recursive: true, force: true });
   });
 
   for (const kind of ['external', 'inline']) {

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ES_MODULES, hasSafeHooks } from '../../app/observe/es-modules.ts';
 import type { LibraryPatch } from '../../app/observe/libraries.ts';
 import { withBuild } from '../support/build.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const run = promisify(execFile);
 
@@ -69,20 +69,16 @@ describe('ES modules', () => {
     });
 
   async function expectObserved(): Promise<void> {
-    const folder = await mkdtemp(join(tmpdir(), 'hindsight-modules-'));
-    try {
-      await symlink(resolve('node_modules'), join(folder, 'node_modules'));
-      await writeFile(join(folder, 'server.mjs'), SERVER);
-      const { NODE_ENV: _ofTests, NODE_OPTIONS: _too, ...env } = process.env;
-      const { stdout } = await run(
-        process.execPath,
-        ['--import', resolve('dist/cjs/register.js'), 'server.mjs'],
-        { cwd: folder, env },
-      );
-      expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).to.deep.equal(['server.mjs:7']);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const folder = freshFolder();
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    await writeFile(join(folder, 'server.mjs'), SERVER);
+    const { NODE_ENV: _ofTests, NODE_OPTIONS: _too, ...env } = process.env;
+    const { stdout } = await run(
+      process.execPath,
+      ['--import', resolve('dist/cjs/register.js'), 'server.mjs'],
+      { cwd: folder, env },
+    );
+    expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).to.deep.equal(['server.mjs:7']);
   }
   if (hasSafeHooks(process.versions.node))
     it('that are imported beside Express are observed by `register`', expectObserved);

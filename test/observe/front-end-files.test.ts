@@ -1,26 +1,23 @@
 /** Scripts that a browser ran, on the disk: by the path of their address or their ETag, through maps, and never outside of the project. */
 import { expect } from 'chai';
-import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFrontEndFiles } from '../../app/observe/stacks/front-end-files.ts';
 import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
 import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
 import type { LocateFrontEnd } from '../../app/profiler/read/browser-report.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('files of a front end', () => {
   let folder: string;
   let root: string;
   let locate: LocateFrontEnd;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'hindsight-front-end-'));
+    folder = freshFolder();
     root = join(folder, 'app');
     write('app.js', 'server();');
     const files = createSourceFiles({ roots: [root] });
     locate = createFrontEndFiles({ root, files, maps: createSourceMaps({ files }) });
-  });
-  afterEach(() => {
-    rmSync(folder, { recursive: true });
   });
 
   function write(path: string, text: string): string {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,6 +18,7 @@ import { type LibraryCase, loadFrom } from '../libraries/cases.ts';
 import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const HERE = /^test\/observe\/lazy-queries\.test\.ts:(\d+)$/;
 
@@ -50,7 +50,7 @@ describe('queries that are sent when they are awaited', () => {
   let early: Lazy;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-lazy-'));
+    folder = freshFolder();
     const library = join(folder, 'node_modules', 'drizzle-orm');
     await mkdir(library, { recursive: true });
     await writeFile(join(library, 'package.json'), '{ "name": "drizzle-orm", "type": "module" }');
@@ -61,7 +61,6 @@ describe('queries that are sent when they are awaited', () => {
   });
   after(async () => {
     await pool?.end();
-    if (folder !== undefined) await rm(folder, { recursive: true });
   });
   beforeEach(() => {
     requests = observeRequests(

@@ -1,14 +1,14 @@
 /** Which copies of a library are found, however the application loads them. */
 import { expect } from 'chai';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import Module from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Libraries, watchLibraries } from '../../app/observe/libraries.ts';
 import { sqlitePatches } from '../../app/observe/databases/sqlite.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('watched libraries', () => {
   let folder: string;
@@ -16,7 +16,7 @@ describe('watched libraries', () => {
   let patched: unknown[];
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'libraries-'));
+    folder = freshFolder();
     const library = join(folder, 'node_modules', 'a-driver');
     mkdirSync(join(library, 'lib'), { recursive: true });
     writeFileSync(join(library, 'package.json'), '{ "version": "1.2.3", "main": "lib/main.js" }');
@@ -31,7 +31,6 @@ describe('watched libraries', () => {
     libraries?.close();
     const { cache } = Module.createRequire(folder);
     for (const file of Object.keys(cache)) if (file.startsWith(folder)) Reflect.deleteProperty(cache, file);
-    rmSync(folder, { recursive: true });
   });
 
   for (const [how, request] of [

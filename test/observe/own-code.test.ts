@@ -1,24 +1,21 @@
 import { expect } from 'chai';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
 import express from 'express';
 import { createCallerFinder, type Site } from '../../app/observe/stacks/caller.ts';
 import { createOwnCode } from '../../app/observe/stacks/own-code.ts';
 import { observeRegistrations } from '../../app/observe/layers/registrations.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('own code', () => {
   let folder: string;
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'hindsight-own-'));
+    folder = freshFolder();
     for (const name of ['maildev', 'mocha']) {
       mkdirSync(join(folder, 'node_modules', name), { recursive: true });
       writeFileSync(join(folder, 'node_modules', name, 'main.js'), '');
     }
-  });
-  after(() => {
-    rmSync(folder, { recursive: true });
   });
 
   it('is what lies outside of node_modules', () => {

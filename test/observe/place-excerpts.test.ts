@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createPlaceExcerpts } from '../../app/observe/stacks/place-excerpts.ts';
 import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
 import { createSourceMaps } from '../../app/observe/stacks/source-maps.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const LINES = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
 
@@ -12,14 +12,11 @@ describe('source round a place in own code', () => {
   let root: string;
 
   before(() => {
-    root = mkdtempSync(join(tmpdir(), 'places-'));
+    root = freshFolder();
     mkdirSync(join(root, 'src'));
     mkdirSync(join(root, 'node_modules/library'), { recursive: true });
     for (const file of ['src/a.ts', 'node_modules/library/a.js', 'secret.env', '.hidden.ts'])
       writeFileSync(join(root, file), LINES.join('\n'));
-  });
-  after(() => {
-    rmSync(root, { recursive: true });
   });
 
   function excerpts(): (place: string) => { from: number; lines: string[] } | null {

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import ejs from 'ejs';
@@ -8,6 +7,7 @@ import request from 'supertest';
 import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { observeViews, type ViewObserver } from '../../app/observe/views.ts';
 import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('views as they are observed', () => {
   const tracker = new ContextTracker();
@@ -16,7 +16,7 @@ describe('views as they are observed', () => {
   let contexts: Context[];
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-views-'));
+    folder = freshFolder();
     await mkdir(join(folder, 'parts'));
     await writeFile(
       join(folder, 'page.ejs'),
@@ -29,7 +29,6 @@ describe('views as they are observed', () => {
     await writeFile(join(folder, 'parts/row.ejs'), '<li><%= i %></li>');
     await writeFile(join(folder, 'broken.ejs'), '<%= nowhere.name %>');
   });
-  after(() => rm(folder, { recursive: true }));
   beforeEach(() => {
     contexts = [];
     observer = observeViews({ tracker, findCaller: createCallerFinder(), root: process.cwd() });

@@ -2,14 +2,14 @@
 import { expect } from 'chai';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { foldersNear } from '../../app/storage/files/folder.ts';
 import { withBuild } from '../support/build.ts';
 import { type Ended, runCli } from '../support/cli.ts';
 import { close, listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const CLI = resolve('dist/app/cli.js');
 const REGISTER = resolve('dist/cjs/register.js');
@@ -109,11 +109,10 @@ describe('the command line in the folder of a project', () => {
   }
 
   beforeEach(async () => {
-    folder = await realpath(await mkdtemp(join(tmpdir(), 'hindsight-discovery-')));
+    folder = await realpath(freshFolder());
   });
-  afterEach(async () => {
+  afterEach(() => {
     for (const child of running.splice(0)) child.kill();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('asks the application that runs there, its files when it is down, and not one of another project', async () => {

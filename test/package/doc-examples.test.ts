@@ -2,19 +2,11 @@
 import { expect } from 'chai';
 import express, { type Express, type Router } from 'express';
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../app/paths.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 import { type FindingRule, type Panel } from '../../app/index.ts';
 import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 import { showPanel } from '../../app/testing.ts';
@@ -134,13 +126,14 @@ interface Exported {
 type ReadReport = (key: string, on: boolean, ms: number) => void;
 
 describe('the examples of the documentation', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'hindsight-docs-'));
+  let folder: string;
   /** What the module of an example exports. */
   async function run(name: string): Promise<Exported> {
     return (await import(pathToFileURL(join(folder, `${name}.ts`)).href)) as Exported;
   }
 
   before(() => {
+    folder = freshFolder();
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
     mkdirSync(join(folder, 'types'));
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
@@ -162,9 +155,6 @@ describe('the examples of the documentation', () => {
     );
     for (const [name, example] of Object.entries(examples))
       writeFileSync(join(folder, `${name}.ts`), moduleOf(example));
-  });
-  after(() => {
-    rmSync(folder, { recursive: true });
   });
 
   it('are all here', () => {

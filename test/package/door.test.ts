@@ -4,11 +4,11 @@
 import { expect } from 'chai';
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { withBuild } from '../support/build.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const run = promisify(execFile);
 
@@ -95,7 +95,7 @@ describe('the package', () => {
   let files: string[];
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-door-'));
+    folder = freshFolder();
     const { stdout } = await run('npm', [
       'pack',
       '--ignore-scripts',
@@ -125,8 +125,6 @@ describe('the package', () => {
     }
     for (const [name, text] of Object.entries(HOSTS)) await writeFile(join(folder, name), text);
   });
-
-  after(() => rm(folder, { recursive: true, force: true }));
 
   it('holds what runs, with its views, styles and migrations, and nothing else', () => {
     expect(files).to.include.members([
@@ -418,13 +416,12 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
       expect(page!.body).to.include('/fine');
       expect(failed!.body).to.include('The host failed.');
 
-      const alone = await mkdtemp(join(tmpdir(), 'hindsight-bundle-'));
+      const alone = freshFolder();
       await cp(outfile, join(alone, to));
       const said = await run(process.execPath, [join(alone, to)], { cwd: alone }).then(
         () => '',
         (error: unknown) => (error as { stderr: string }).stderr,
       );
-      await rm(alone, { recursive: true });
       expect(said).to.include('Mark it external');
     });
 

@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withBuild } from '../support/build.ts';
 import { clusterVarDir } from '../support/postgres.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const START_WITHIN_MS = 120_000;
 
@@ -47,7 +47,7 @@ describe('the processes of the service', () => {
   }
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-npm-'));
+    folder = freshFolder();
     // As open as a project's folder, so that the embedded server's user can enter it.
     await chmod(folder, 0o755);
   });
@@ -58,8 +58,6 @@ describe('the processes of the service', () => {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
-    // What a server that was killed had started may still write.
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 });
   });
 
   it('are started by scripts that replace their shell, if it can: the signal reaches them', () => {

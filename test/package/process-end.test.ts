@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
@@ -13,6 +12,7 @@ import { withBuild } from '../support/build.ts';
 import { createStoreIn } from '../support/memory-store.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 interface Host {
   child: ChildProcessWithoutNullStreams;
@@ -60,8 +60,6 @@ async function endHost(
   return { code, signal, tokens, errors: host.said() };
 }
 
-const freshFolder = (): string => join(mkdtempSync(join(tmpdir(), 'ends-')), 'profiles');
-
 const ENDINGS: readonly [string, string, Parameters<typeof endHost>[1], Partial<Ended>][] = [
   ['exits with its code', 'exit', (_host, ask) => ask('/end'), { code: 3 }],
   ['handles the signal itself', 'handles', ({ child }) => child.kill('SIGTERM'), { code: 7, errors: '' }],
@@ -74,7 +72,7 @@ describe('a host that ends without closing the profiler', () => {
     let env: { PROFILER_DIR: string };
 
     beforeEach(() => {
-      env = { PROFILER_DIR: freshFolder() };
+      env = { PROFILER_DIR: join(freshFolder(), 'profiles') };
     });
 
     async function rows(): Promise<ProfileIndex[]> {
@@ -202,7 +200,7 @@ describe('a host that ends without closing the profiler', () => {
     after(() => database.end());
     beforeEach(() => {
       env = {
-        PROFILER_DIR: freshFolder(),
+        PROFILER_DIR: join(freshFolder(), 'profiles'),
         SETTINGS: JSON.stringify({ connection: server().connection, schema: 'ends' }),
       };
     });

@@ -4,9 +4,9 @@
  */
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 interface Run {
   code: number | null;
@@ -75,7 +75,6 @@ describe('bin/start.js', () => {
     built = await makeCheckout();
     await run(built, 'build.js');
   });
-  after(() => rm(built, { recursive: true, force: true }));
   beforeEach(async () => {
     folder = await makeCheckout();
   });
@@ -87,7 +86,7 @@ describe('bin/start.js', () => {
   }
 
   async function makeCheckout(): Promise<string> {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-start-'));
+    folder = freshFolder();
     await mkdir(join(folder, 'app'));
     await mkdir(join(folder, 'migrations'));
     await mkdir(join(folder, 'node_modules'));
@@ -98,8 +97,6 @@ describe('bin/start.js', () => {
     await say('one');
     return folder;
   }
-
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('builds where there is no build, and says so', async () => {
     expect(await run(folder, 'start.js')).to.deep.equal({

@@ -2,14 +2,14 @@
 import { expect } from 'chai';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { withBuild } from '../support/build.ts';
 import { freePort } from '../support/server-process.ts';
 import { fillWithCluster } from '../support/postgres.ts';
 import { eventually } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const CLI = 'dist/app/cli.js';
 /** It writes nothing itself: that would end it, with or without the profiler. */
@@ -26,7 +26,7 @@ describe('output that nobody reads', () => {
   let child: ChildProcess | undefined;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-unread-'));
+    folder = freshFolder();
     await writeFile(join(folder, 'app.cjs'), APP);
     // The server's user can enter it.
     await chmod(folder, 0o755);
@@ -38,7 +38,6 @@ describe('output that nobody reads', () => {
     child.kill();
     await once(child, 'exit');
   });
-  after(() => rm(folder, { recursive: true }));
 
   function start(args: readonly string[], isClosed: boolean, env: NodeJS.ProcessEnv = {}): ChildProcess {
     const options = { env: { ...process.env, PROFILER_DIR: join(folder, 'profiles'), ...env } };

@@ -1,7 +1,6 @@
 /** "As test" of the request panel: what is copied is run by mocha, with the fault and without. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
@@ -14,6 +13,7 @@ import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import type { Finding } from '../../app/profiler/read/finding.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { withBuild } from '../support/build.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 import { query } from '../support/observed-samples.ts';
 import { until } from '../support/waiting.ts';
 
@@ -146,7 +146,7 @@ describe('panel request: as test', () => {
     const app = express();
 
     before(async () => {
-      folder = await mkdtemp(path.join(tmpdir(), 'as-test-'));
+      folder = freshFolder();
       await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'), 'dir');
       profiler = hindsight(app, {
         observe: false,
@@ -160,10 +160,7 @@ describe('panel request: as test', () => {
       });
       app.post('/orders', express.json(), (_request, response) => response.json([]));
     });
-    after(async () => {
-      await profiler.close();
-      await rm(folder, { recursive: true, force: true });
-    });
+    after(() => profiler.close());
 
     /** The application of the test: the queries of the loop only with FAULT=1, and only for the request that was recorded. */
     const host = `

@@ -1,11 +1,9 @@
 /** Connections that come while the process has no time for them: the kernel takes them, and none is tried again a second later. */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { type ListeningProcess, startService } from '../support/service-process.ts';
 import { until } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 /** More than the 511 of Node's own. */
 const CONNECTIONS = 800;
@@ -18,7 +16,7 @@ describe('a service that is held up', () => {
   before(async function () {
     const limit = '/proc/sys/net/core/somaxconn';
     if (process.platform !== 'linux' || Number(readFileSync(limit, 'utf8')) < CONNECTIONS) this.skip();
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-backlog-'));
+    folder = freshFolder();
     // Nothing listens there.
     service = await startService({ VAR_DIR: folder, DATABASE_URL: 'postgres://127.0.0.1:9/none' });
   });
@@ -26,7 +24,6 @@ describe('a service that is held up', () => {
     for (const socket of sockets) socket.destroy();
     service.child.kill('SIGCONT');
     await service.ended('SIGKILL');
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('keeps many connections waiting', async () => {

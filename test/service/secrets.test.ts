@@ -4,10 +4,9 @@
  */
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { get, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Router, type Request, type Response } from 'express';
 import { Client } from 'pg';
@@ -15,6 +14,7 @@ import { createService, readConfig, type Service, type Services } from '../../ap
 import { fillWithCluster } from '../support/postgres.ts';
 import { exchange } from '../support/raw-http.ts';
 import { WITHIN_MS } from '../support/waiting.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 /** Known to the service by its environment. */
 const KNOWN = {
@@ -189,7 +189,7 @@ describe('secrets in every place', () => {
   }
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hindsight-secrets-'));
+    folder = freshFolder();
     await chmod(folder, 0o755);
     await mkdir(join(folder, 'var'));
     await fillWithCluster(join(folder, 'var'));
@@ -221,7 +221,6 @@ describe('secrets in every place', () => {
   after(async () => {
     release();
     await service.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function ask(path: string, init: RequestInit = {}): Promise<string> {

@@ -7,7 +7,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -27,6 +26,7 @@ import { createSpill } from '../../app/storage/files/spill.ts';
 import type { Store } from '../../app/profiler/store/store.ts';
 import { eventually, until } from '../support/waiting.ts';
 import { describeStoreContract, itemOf, NO_EXCEPTIONS, NO_LIMITS, stored } from './store-contract.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const run = promisify(execFile);
 const YEAR_MS = 365 * 24 * 3_600_000;
@@ -38,12 +38,11 @@ describe('store in files', () => {
   const opened: Store[] = [];
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'hindsight-store-'));
+    folder = freshFolder();
     said = [];
   });
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close(100);
-    rmSync(folder, { recursive: true, force: true });
   });
 
   function open(changes: Partial<FileStoreOptions> = {}): Store {

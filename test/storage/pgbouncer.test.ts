@@ -2,9 +2,8 @@
  * The profiler's SQL through pgbouncer in transaction mode, where no session outlives a transaction; and whether Citus would take it, of
  * which only the rules are known here.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tmpdir } from 'node:os';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import pg from 'pg';
@@ -15,6 +14,7 @@ import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withPostgres } from '../support/postgres.ts';
 import { itemOf, NO_EXCEPTIONS, NO_LIMITS, stored } from './store-contract.ts';
 import { createTestStore, emptyStore } from './test-storage.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 const SCHEMA = 'bounced';
 
@@ -95,7 +95,7 @@ describe('storage behind pgbouncer in transaction mode', () => {
   });
 
   it('migrates once for several processes, and reads the state', async () => {
-    const migrations = mkdtempSync(join(tmpdir(), 'migrations-'));
+    const migrations = freshFolder();
     writeFileSync(
       join(migrations, '1_a.js'),
       `export const up = (knex) => knex.raw('create table bounced.a (x int)');`,
@@ -117,6 +117,5 @@ describe('storage behind pgbouncer in transaction mode', () => {
     const timeouts = await knex.raw<{ rows: { statement_timeout: string }[] }>('show statement_timeout');
     expect(timeouts.rows[0]?.statement_timeout).to.equal('0');
     await reader.close();
-    rmSync(migrations, { recursive: true });
   });
 });

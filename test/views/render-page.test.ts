@@ -1,18 +1,17 @@
 import { expect } from 'chai';
-import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPageRenderer, ViewError } from '../../app/render/render-page.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
 
 describe('renderPage', () => {
   let folder: string;
   const assets = { url: (file: string) => `/assets/${file}` };
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'views-'));
+    folder = freshFolder();
     mkdirSync(join(folder, 'partials'));
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const write = (name: string, text: string): void => writeFileSync(join(folder, `${name}.ejs`), text);
 

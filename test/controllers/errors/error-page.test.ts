@@ -1,7 +1,6 @@
 import { load, type CheerioAPI } from 'cheerio';
 import { expect } from 'chai';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createErrorPage } from '../../../app/controllers/errors/error-page.ts';
 import { createError, HindsightError } from '../../../app/errors.ts';
@@ -14,6 +13,7 @@ import {
   rendererOf,
   type FailedRequest,
 } from '../../support/error-page.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
 
 const table = [
   { method: 'GET', pattern: '/humans.txt', handler: 'humans', source: 'src/app.ts:37' },
@@ -137,33 +137,29 @@ describe('the page of an error', () => {
   });
 
   it('shows all of five causes of thirty frames each, and the beginning of a message of ten megabytes', () => {
-    const root = mkdtempSync(join(tmpdir(), 'hindsight-page-'));
-    try {
-      const line =
-        '  const total = await computeTheTotalOf(order.items, { currency: order.currency, round: true });';
-      writeFileSync(join(root, 'own.ts'), `${line}\n`.repeat(200));
-      let error: Error | undefined;
-      for (let link = 0; link < 6; link++) {
-        const outer: Error = new Error(
-          `${link} `.repeat(link === 5 ? 5_000_000 : 200),
-          error && { cause: error },
-        );
-        const frames = Array.from({ length: 30 }, (_value, index) =>
-          index % 3 === 0
-            ? `    at ownFunctionNumber${link}${index} (${root}/own.ts:${(index + link) * 4 + 1}:9)`
-            : `    at Library.method${link}${index} (${root}/node_modules/library${index % 7}/lib/some/path.js:${index}:${link + 1})`,
-        );
-        outer.stack = `Error: ${outer.message}\n${frames.join('\n')}`;
-        error = outer;
-      }
-      const html = renderErrorPage({ error, url: `/${'x'.repeat(16_000)}` }, root);
-      const $ = load(html);
-      expect($('.chain li').length).to.equal(6);
-      expect($('.frames > li').length).to.be.above(60);
-      expect(Buffer.byteLength(html)).to.be.below(1024 * 1024);
-    } finally {
-      rmSync(root, { recursive: true, force: true });
+    const root = freshFolder();
+    const line =
+      '  const total = await computeTheTotalOf(order.items, { currency: order.currency, round: true });';
+    writeFileSync(join(root, 'own.ts'), `${line}\n`.repeat(200));
+    let error: Error | undefined;
+    for (let link = 0; link < 6; link++) {
+      const outer: Error = new Error(
+        `${link} `.repeat(link === 5 ? 5_000_000 : 200),
+        error && { cause: error },
+      );
+      const frames = Array.from({ length: 30 }, (_value, index) =>
+        index % 3 === 0
+          ? `    at ownFunctionNumber${link}${index} (${root}/own.ts:${(index + link) * 4 + 1}:9)`
+          : `    at Library.method${link}${index} (${root}/node_modules/library${index % 7}/lib/some/path.js:${index}:${link + 1})`,
+      );
+      outer.stack = `Error: ${outer.message}\n${frames.join('\n')}`;
+      error = outer;
     }
+    const html = renderErrorPage({ error, url: `/${'x'.repeat(16_000)}` }, root);
+    const $ = load(html);
+    expect($('.chain li').length).to.equal(6);
+    expect($('.frames > li').length).to.be.above(60);
+    expect(Buffer.byteLength(html)).to.be.below(1024 * 1024);
   });
 
   it('shows each of ten errors with its causes, its properties, and the last log lines', () => {

@@ -2,15 +2,15 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import express from 'express';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync, mkdirSync } from 'node:fs';
+import { symlinkSync, writeFileSync, mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../../app/index.ts';
 import { urls } from '../../../app/urls.ts';
 import { placeKey } from '../../../app/view-helpers/editor.ts';
 import { close, listen } from '../../support/listen.ts';
 import { withQuietConsole } from '../../support/quiet-console.ts';
+import { freshFolder } from '../../support/fresh-folder.ts';
 
 describe('the source of a place', () => {
   withQuietConsole();
@@ -19,7 +19,7 @@ describe('the source of a place', () => {
   let end: () => Promise<void>;
 
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'source-'));
+    root = freshFolder();
     mkdirSync(join(root, 'src', '.hidden'), { recursive: true });
     const lines = Array.from({ length: 60 }, (_value, index) => `const line${index + 1} = ${index + 1};`);
     lines[29] = "log('paid'); const password = 'hunter2-in-source';";
@@ -32,7 +32,6 @@ describe('the source of a place', () => {
   });
   afterEach(async () => {
     await end();
-    rmSync(root, { recursive: true, force: true });
   });
 
   /** A host below `root`; `handle` records what it likes. */
