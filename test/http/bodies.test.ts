@@ -175,12 +175,10 @@ describe('bodies', () => {
       ['PUT', '/echo'],
       ['POST', '/nowhere'],
       ['GET', '/ok'],
-      ['DELETE', '/nowhere'],
       ['OPTIONS', '/ok'],
       ['POST', '/raw'],
       ['POST', '/own-multer'],
       ['POST', '/stream'],
-      ['POST', '/ok'],
     ]) {
       // prettier-ignore
       it(`${method ?? ''} ${path ?? ''} is refused by its length before a byte came`, async () => {
@@ -466,7 +464,6 @@ describe('bodies', () => {
       ['JSON with a NUL', JSON_TYPE, '{"a":"\0"}', 400],
       ['JSON with a byte order mark in the middle', JSON_TYPE, '{\ufeff}', 400],
       ['JSON nested very deep', JSON_TYPE, '['.repeat(100_000), 400, 'The JSON body is nested more than 1000 levels deep.'],
-      ['JSON in an unknown charset', { 'content-type': 'application/json; charset=klingon' }, '{}', 415],
       ['JSON in an unknown encoding', { ...JSON_TYPE, 'content-encoding': 'lzma' }, '{}', 415],
       ['JSON that is not gzip', { ...JSON_TYPE, 'content-encoding': 'gzip' }, '{}', 400, 'incorrect header check'],
       ['a content type of garbage', { 'content-type': 'application/json; =;;"' }, '{}', 200],
@@ -476,7 +473,6 @@ describe('bodies', () => {
       ['multipart without a boundary', { 'content-type': 'multipart/form-data' }, 'x', 400, 'Multipart: Boundary not found'],
       ['multipart cut short', MULTIPART_TYPE, '--bb\r\nContent-Disposition: form-data; name="a"\r\n\r\nx', 400, 'Unexpected end of form'],
       ['multipart without a body', MULTIPART_TYPE, '', 400],
-      ['multipart of garbage', MULTIPART_TYPE, 'garbage', 400],
       ['multipart without a field name', MULTIPART_TYPE, '--bb\r\nContent-Disposition: form-data\r\n\r\nx\r\n--bb--\r\n', 400, 'Field name missing'],
       ['multipart with a broken part header', MULTIPART_TYPE, '--bb\r\nContent Disposition\r\n\r\nx\r\n--bb--\r\n', 400, 'Malformed part header'],
       ['multipart with clashing names', MULTIPART_TYPE, many(3, (index) => ({ name: ['a', 'a[b]', 'a[][c]'][index] ?? '', value: 'x' })), 200],
