@@ -10,6 +10,7 @@ import { createCallerFinder, type FindSender } from '../observe/stacks/caller.ts
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { httpClientPatches } from '../observe/channels/http-clients.ts';
+import { undiciPatch } from '../observe/channels/undici.ts';
 import { http2Patches } from '../observe/channels/node-http.ts';
 import { lazyQueryPatches } from '../observe/channels/lazy-query.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
@@ -214,6 +215,7 @@ export function createObservers(options: ObserverOptions): Observers {
     pinoPatch,
     ...http2Patches,
     ...httpClientPatches,
+    undiciPatch,
     ...patches,
   ]);
   const unobserved = patches.some(({ module }) => module !== undefined) ? unobservedModules() : null;

@@ -3,6 +3,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
+import { holdersText } from './shared/holders.ts';
 import { nameOfLayer, receivedHeader } from './shared/http.ts';
 import { type Call, type Database, endOf, type Interval, type Needs, type Rule } from './shared/kept.ts';
 import { labelOf, sqlOf } from './shared/queries.ts';
@@ -91,7 +92,9 @@ function pendingAt<T extends Interval>(work: readonly T[] | undefined, atMs: num
 }
 
 function stateOf(call: Call, atMs: number): string {
-  const { status, headersMs, startMs } = call;
+  const { status, headersMs, startMs, sentMs, heldBy = [] } = call;
+  if (sentMs === undefined && heldBy.length > 0)
+    return `${callName(call)} had waited ${duration(atMs - startMs)} for a free connection of its client, held by ${holdersText(heldBy)}`;
   if (status !== null && headersMs !== null)
     return `${callName(call)} had returned ${status}, but its body was not read to the end for ${duration(atMs - startMs - headersMs)}, which keeps its connection busy`;
   const announced = namedHeader(call.requestHeaders, 'content-length');

@@ -13,6 +13,7 @@ import type { Context } from '../profiler/record/context.ts';
 import type { Repeating } from '../profiler/record/fact-list.ts';
 import type { Called } from './stacks/caller.ts';
 import { CALL_ASKED } from './channels/http-clients.ts';
+import { type Dispatched, undiciChannel } from './channels/undici.ts';
 import { AGENT_ASKED, publishAgent, publishDestroyed, REQUEST_DESTROYED } from './channels/node-http.ts';
 import { truncateText } from '../profiler/record/plain.ts';
 import { failureText, stackText } from '../profiler/record/thrown-value.ts';
@@ -22,7 +23,8 @@ import { countHolders } from './databases/connection-holders.ts';
 import { type ConnectionParts, createConnectionTimes } from './databases/connection-times.ts';
 import { createCallRecorder, NOWHERE, type RecordedCall } from './observe-calls.ts';
 import type { ConnectionHolder } from './databases/query-fact.ts';
-import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
+import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
+import { createOpenList } from '../profiler/record/open-list.ts';
 
 export interface CallFact extends Called {
   method: string;
@@ -76,6 +78,8 @@ interface UndiciChunk {
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
 const MOST_ASKED = 1000;
+/** Requests of undici, of which one may hold the connection that another waits for. */
+const MOST_OPEN = 100;
 
 function text(value: unknown): string {
   return typeof value === 'string'
@@ -276,6 +280,34 @@ export function observeHttpClient({
     });
   }
 
+  /** Requests that undici dispatches at the moment, the outermost first: a pool hands each to one of its clients. */
+  const dispatching: { options: object; isMade: boolean }[] = [];
+  const openUndici = createOpenList<object>();
+  /** Who asked for what a pool has queued. */
+  const askers = new WeakMap<object, Context | null>();
+
+  /** A pool has no free connection for it. Its client makes it later, when another request gives one back. */
+  function queuedByPool({ options, dispatcher }: Dispatched): void {
+    const { queued } = dispatcher.stats ?? {};
+    if (typeof queued !== 'number' || queued === 0) return;
+    askers.set(options, tracker.current() ?? null);
+    const origin = originOf(dispatcher, options);
+    const url = `${origin}${text(options.path ?? '')}`;
+    const held = [...openUndici].flatMap((request) => {
+      const call = calls.running(request);
+      return call?.fact.url.startsWith(`${origin}/`) === true
+        ? [{ context: call.context, place: call.fact.caller }]
+        : [];
+    });
+    const call = begin(options, {
+      client: 'fetch',
+      method: text(options.method ?? 'GET'),
+      url: truncateText(url, 8192),
+      requestHeaders: [],
+    });
+    if (call !== undefined && held.length > 0) call.fact.heldBy = countHolders(held);
+  }
+
   function on(name: string, work: (message: never) => void): void {
     undo.push(subscribeTo(diagnostics.channel(name), work));
   }
@@ -298,18 +330,36 @@ export function observeHttpClient({
   });
   on('undici:request:create', ({ request }: { request: UndiciRequest }) => {
     const { origin, path, method, headers } = request;
-    const call = begin(request, {
-      client: 'fetch',
-      method: text(method),
-      url: truncateText(`${text(origin)}${text(path)}`, 8192),
-      requestHeaders: undiciHeaders(headers),
-    });
+    for (const one of dispatching) one.isMade = true;
+    const { options = request } = dispatching.at(-1) ?? {};
+    calls.move(options, request);
+    const call =
+      calls.running(request) ??
+      begin(request, {
+        client: 'fetch',
+        method: text(method),
+        url: truncateText(`${text(origin)}${text(path)}`, 8192),
+        requestHeaders: undiciHeaders(headers),
+      });
     if (call === undefined) return;
+    if (openUndici.size < MOST_OPEN) openUndici.add(request);
     if (bodyBytes > 0) bodies.tapUndici(request, call);
     onUpgrade(request, (status, received) => {
       handedOver(request, status, received);
     });
   });
+  undo.push(
+    subscribeToCalls<Dispatched>(undiciChannel, {
+      start({ options }) {
+        dispatching.push({ options, isMade: false });
+      },
+      end(message) {
+        const { isMade = true } = dispatching.pop() ?? {};
+        if (!isMade && message.error === undefined && !askers.has(message.options)) queuedByPool(message);
+      },
+    }),
+    tracker.follow(undiciChannel.start, (message) => askers.get((message as Dispatched).options)),
+  );
   later('undici:request:bodySent', ({ fact }, { request }: { request: UndiciRequest }) => {
     // undici adds its own headers after the request was created.
     if (fact.sentMs === undefined) fact.requestHeaders = undiciHeaders(request.headers);
@@ -339,9 +389,11 @@ export function observeHttpClient({
       answered(call, response.statusCode, response.headers),
   );
   on('undici:request:trailers', ({ request }: { request: object }) => {
+    openUndici.delete(request);
     calls.end(request);
   });
   on('undici:request:error', ({ request, error }: { request: object; error: unknown }) => {
+    openUndici.delete(request);
     endFailed(request, error);
   });
 
@@ -476,6 +528,13 @@ function onUpgrade(request: UndiciRequest, note: (status: number, headers: unkno
 /** For a WebSocket or a tunnel. */
 function asksForConnection(request: ClientRequest): boolean {
   return request.method === 'CONNECT' || request.hasHeader('upgrade');
+}
+
+/** A pool knows its origin, of which it tells nobody. */
+function originOf(dispatcher: object, { origin }: Dispatched['options']): string {
+  const key = Object.getOwnPropertySymbols(dispatcher).find(({ description }) => description === 'url');
+  const own: unknown = key === undefined ? undefined : Reflect.get(dispatcher, key);
+  return text(origin ?? (own instanceof URL ? own.origin : 'http://unknown'));
 }
 
 /** By default agents open as many sockets as they are asked for. */

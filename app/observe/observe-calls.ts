@@ -31,6 +31,8 @@ export interface CallRecorderOptions<N extends CallName> extends ObserverParts {
 export interface CallRecorder<N extends CallName> {
   begin(key: object, describe: (called: () => Called, context: Context) => Described<N> | null): void;
   running(key: object): RecordedCall<N> | undefined;
+  /** The call goes on under another key. */
+  move(from: object, to: object): void;
   /** Only the first end of a call counts; `outcome` adds what it brought. */
   end(key: object, error?: unknown, outcome?: (fact: Facts[N], context: Context) => void): void;
 }
@@ -68,6 +70,11 @@ export function createCallRecorder<N extends CallName>({
       recorded.set(key, { context, fact });
     },
     running: (key) => recorded.get(key),
+    move(from, to) {
+      const call = recorded.get(from);
+      recorded.delete(from);
+      if (call !== undefined) recorded.set(to, call);
+    },
     end(key, error, outcome) {
       const call = recorded.get(key);
       if (call === undefined) return;

@@ -89,6 +89,12 @@ describe('finding client-left', () => {
     const unsent = { method: 'POST', requestHeaders: length, requestBody: { bytes: 0 } };
     expect(of(unsent)?.sentence).to.contain('for 1.00 s: 0 of 12 bytes of its body were written');
     expect(of({ ...unsent, requestBody: { bytes: 12 } })?.sentence).to.match(/for 1\.00 s$/);
+    const heldBy = [
+      { profile: 'a00001', what: 'GET /rates', place: 'rates.ts:2', connections: 2, ended: true },
+    ];
+    expect(of({ heldBy })?.sentence).to.contain(
+      ': GET a.test/tax had waited 1.00 s for a free connection of its client, held by GET /rates (2 connections, rates.ts:2, not released after its response)',
+    );
     expect(of({}, 400)?.severity, 'a search field that asks for something else').to.equal('info');
     expect(of({})).to.include({
       severity: 'warn',
