@@ -1,7 +1,7 @@
 /** Days and hours that moved to another one, and days that end with their first moment. */
 import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { leavesIn } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
 import { isPage, pageText } from '../panels/shared/page-text.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
@@ -52,8 +52,7 @@ function areBeginnings(from: string, to: string): boolean {
 const MIDNIGHT = /^(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?$/;
 
 /** A column of time, asked for by two days of which the latter is its end; a midnight is a day if the request has that day. */
-function dayAsEnd({ read, query }: Read, request: KeptRequest | undefined): string | null {
-  const received = new Set(receivedFields(request ?? {}).map(({ value }) => value));
+function dayAsEnd({ read, query }: Read, received: ReadonlySet<Leaf['value']>): string | null {
   const isDay = (value: Json | undefined): value is string =>
     typeof value === 'string' && (DAY.test(value) || received.has(MIDNIGHT.exec(value)?.[1] ?? null));
   const of = ({ values }: Comparison) => values.map((value) => givenValue(value, query.bindings));
@@ -75,20 +74,37 @@ function dayAsEnd({ read, query }: Read, request: KeptRequest | undefined): stri
 /** Text of a moment that is no midnight. */
 const IN_DAY = /^\d{4}-\d\d-\d\d[T ](?!00:00(?::00(?:\.0+)?)?(?:Z|[+-]|$))\d\d:\d\d/;
 
-/** What has the column with a time of day; undefined: nothing. */
-function timeOfDayIn(column: string, { request, database }: Partial<Kept>): string | undefined {
-  const sent = leavesIn(request?.response?.text ?? '');
-  const bound = database?.queries.flatMap(({ bindings }) => bindings) ?? [];
-  const rows = database?.queries.flatMap((query) => foundRows(query)) ?? [];
-  const found = rows.flatMap((row) => Object.entries(row)).map(([name, value]) => ({ name, value }));
-  const hasTime = ({ name, value }: { name: string; value: unknown }): boolean =>
+interface DayAsEnd extends Read {
+  column: string;
+}
+
+function daysAsEnd({ database, request }: Needs<'database', 'request'>): DayAsEnd[] {
+  const received = new Set(receivedFields(request ?? {}).map(({ value }) => value));
+  return readsOf(database).flatMap((read) => {
+    const column = dayAsEnd(read, received);
+    return column === null ? [] : [{ ...read, column }];
+  });
+}
+
+/** What has each of the columns with a time of day: a row, else a statement, else the response. */
+function timesOfDayIn(columns: ReadonlySet<string>, { request, database }: Partial<Kept>) {
+  const wanted = Array.from(columns, (column) => ({ column, name: sameName(column) }));
+  const found = new Map<string, string>();
+  const look = (what: string, name: string, value: unknown): void => {
+    if (typeof value !== 'string' || !IN_DAY.test(value)) return;
+    const same = sameName(name);
     // `Receipt_paid_at` of TypeORM.
-    typeof value === 'string' && sameName(name).endsWith(sameName(column)) && IN_DAY.test(value);
-  return [
-    { what: 'a row', values: found },
-    { what: 'a statement', values: bound },
-    { what: 'the response', values: sent },
-  ].find(({ values }) => values.some(hasTime))?.what;
+    for (const one of wanted)
+      if (same.endsWith(one.name) && !found.has(one.column)) found.set(one.column, what);
+  };
+  const queries = database?.queries ?? [];
+  for (const query of queries)
+    for (const row of foundRows(query))
+      for (const [name, value] of Object.entries(row)) look('a row', name, value);
+  for (const { bindings } of queries)
+    for (const { name, value } of bindings) look('a statement', name, value);
+  for (const { name, value } of leavesIn(request?.response?.text ?? '')) look('the response', name, value);
+  return found;
 }
 
 const lastDayLeftOut: Rule<Needs<'database', 'request'>> = {
@@ -97,21 +113,24 @@ const lastDayLeftOut: Rule<Needs<'database', 'request'>> = {
   labels: ['last day'],
   why: 'BETWEEN or `<=` compares a column with a date as its end, which stands for the beginning of that day, although the column has times of day.',
   fix: 'Ask for everything before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
-  compares: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
-  relates: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
-  find({ database, request }, _head, { earlier, siblings }) {
-    const others = [...earlier, ...siblings];
-    return readsOf(database).flatMap((one): FindingDraft[] => {
-      const column = dayAsEnd(one, request);
-      if (column === null) return [];
-      const own = timeOfDayIn(column, { request, database });
-      const other = own === undefined ? others.find(({ kept }) => timeOfDayIn(column, kept)) : undefined;
-      if (own === undefined && other === undefined) return [];
-      const seen =
-        other === undefined
-          ? own
-          : `${timeOfDayIn(column, other.kept)} of an earlier request (${other.head.token})`;
-      const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day, and ${seen} has it with a time of day: what is later on the last day is not found`;
+  compares: (kept) => daysAsEnd(kept).length > 0,
+  relates: (kept) => daysAsEnd(kept).length > 0,
+  find(kept, _head, { earlier, siblings }) {
+    const { database } = kept;
+    const asked = daysAsEnd(kept);
+    if (asked.length === 0) return [];
+    const columns = new Set(asked.map(({ column }) => column));
+    const seen = timesOfDayIn(columns, kept);
+    for (const { head, kept: other } of [...earlier, ...siblings]) {
+      const missing = [...columns].filter((column) => !seen.has(column));
+      if (missing.length === 0) break;
+      for (const [column, what] of timesOfDayIn(new Set(missing), other))
+        seen.set(column, `${what} of an earlier request (${head.token})`);
+    }
+    return asked.flatMap(({ column, ...one }): FindingDraft[] => {
+      const what = seen.get(column);
+      if (what === undefined) return [];
+      const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day, and ${what} has it with a time of day: what is later on the last day is not found`;
       return [draftAt(one, sentence, 'warn')];
     });
   },

@@ -10,6 +10,7 @@ import { comparedAsText, valuesByName } from '../panels/shared/compared-as-text.
 import { frameLine } from '../profiler/record/thrown.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName } from './shared/calls.ts';
@@ -359,43 +360,47 @@ function pickedAsText(texts: readonly string[], sent: number): 'greatest' | 'lea
 interface NumberText {
   column: string;
   text: string;
+  /** Of the statement that returned it first. */
+  index: number;
 }
 
-/** Numbers as texts in the rows that were found before a statement. */
-function numberTexts({ queries }: Database, before: number): NumberText[] {
-  return queries
-    .slice(0, before)
-    .flatMap((query) => foundRows(query))
-    .flatMap((row) =>
-      Object.entries(row).flatMap(([column, text]) =>
-        typeof text === 'string' && NUMBER.test(text) ? [{ column, text }] : [],
-      ),
-    );
+/** Numbers as texts in the rows, each once. */
+function numberTexts({ queries }: Database): NumberText[] {
+  const texts = new Map<string, NumberText>();
+  queries.forEach((query, index) => {
+    for (const row of foundRows(query))
+      for (const [column, text] of Object.entries(row))
+        if (typeof text === 'string' && NUMBER.test(text) && !texts.has(`${column} ${text}`))
+          texts.set(`${column} ${text}`, { column, text, index });
+  });
+  return [...texts.values()];
 }
 
-/** Two texts whose difference a negative number is, although the first is the greater among texts. */
-function overdrawn(texts: readonly NumberText[], number: number): [NumberText, NumberText] | null {
-  for (const one of texts)
-    for (const other of texts) {
-      const difference = Number(one.text) - Number(other.text);
-      if (one.text > other.text && Math.abs(difference - number) < SMALLEST) return [one, other];
-    }
-  return null;
+function roundedKey(number: number): number {
+  return Math.round(number / SMALLEST);
 }
 
-/** A negative number that a statement wrote, after a comparison that was right for texts only. */
+/** A negative number that a statement wrote: the difference of two texts, of which the first is the greater among texts. */
 function overdraft(database: Database): FindingDraft[] {
-  return readsOf(database).flatMap((one): FindingDraft[] => {
-    const { query, index } = one;
-    if (!isWrite(one)) return [];
-    return query.bindings.flatMap(({ name, value }): FindingDraft[] => {
+  const written = readsOf(database).flatMap((one) =>
+    (isWrite(one) ? one.query.bindings : []).flatMap(({ name, value }) => {
       const number = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
-      if (typeof number !== 'number' || number >= 0) return [];
-      const [from, less] = overdrawn(numberTexts(database, index), number) ?? [];
-      if (from === undefined || less === undefined) return [];
-      const sentence = `${labelOf(database, query)} wrote a negative ${excerpt(name, 40)}: ${excerpt(from.column, 40)} less ${excerpt(less.column, 40)}. Both were returned as texts, and among texts the first is the greater`;
+      return typeof number === 'number' && number < 0 ? [{ ...one, name, number }] : [];
+    }),
+  );
+  const texts = written.length === 0 ? [] : numberTexts(database);
+  const byNumber = groupBy(texts, ({ text }) => roundedKey(Number(text)));
+  return written.flatMap(({ name, number, ...one }): FindingDraft[] => {
+    for (const from of texts) {
+      if (from.index >= one.index) break;
+      const less = byNumber
+        .get(roundedKey(Number(from.text) - number))
+        ?.find(({ text, index }) => index < one.index && from.text > text);
+      if (less === undefined) continue;
+      const sentence = `${labelOf(database, one.query)} wrote a negative ${excerpt(name, 40)}: ${excerpt(from.column, 40)} less ${excerpt(less.column, 40)}. Both were returned as texts, and among texts the first is the greater`;
       return [draftAt(one, sentence, 'bad')];
-    });
+    }
+    return [];
   });
 }
 
@@ -431,14 +436,14 @@ const textCompared: Rule<Needs<'request', 'database' | 'cache' | 'http_client' |
     const { request, database } = kept;
     const thrown = thrownByText(kept);
     if (database === undefined || thrown.length > 0) return thrown.slice(0, 1);
-    const leaves = leavesIn(request.response?.text ?? '');
+    const leaves = groupBy(leavesIn(request.response?.text ?? ''), ({ name }) => sameName(name));
     const picked = database.queries.flatMap((query, index) => {
       const found = foundRows(query);
       const [first = {}] = found;
       if (found.length !== query.rows) return [];
       return Object.keys(first).flatMap((column): FindingDraft[] => {
         const texts = found.map((row) => row[column]).filter((text) => typeof text === 'string');
-        const sent = leaves.filter(({ name }) => sameName(name) === sameName(column));
+        const sent = leaves.get(sameName(column)) ?? [];
         if (texts.length !== found.length || sent.length !== 1 || !texts.every((text) => NUMBER.test(text)))
           return [];
         const edge = pickedAsText(texts, Number(sent[0]?.value));

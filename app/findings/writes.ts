@@ -7,6 +7,7 @@ import { givenValue } from '../panels/shared/read-statement.ts';
 import { leavesIn, leavesOf, objectsIn } from '../panels/shared/json-leaves.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
+import { addTo } from '../profiler/group-by.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { rollsBack } from '../profiler/transaction-sql.ts';
 import { isSuccess } from './shared/http.ts';
@@ -83,21 +84,23 @@ const OF_STATE = /(?:_at|_on|_by|_until|token|code|error|reason|At|On|By|Until)$
 /** One alone may be emptied on purpose. */
 const FEWEST = 2;
 
-/** Columns that a statement sets to NULL, that the request did not name, and that had a value when a row was read before. */
-function emptied({ request, database }: Given, { read, query, index }: Read): string[] {
-  const named = new Set(receivedFields(request).map(({ name }) => sameName(name)));
-  const rows = database.queries.slice(0, index).flatMap((before) => foundRows(before));
+/** Names that had a value in a row, with the index of the first statement that found one. */
+function namesWithValue({ queries }: Database): Map<string, number> {
+  const names = new Map<string, number>();
+  queries.forEach((query, index) => {
+    for (const row of foundRows(query))
+      for (const [name, value] of Object.entries(row))
+        if (value !== null && !names.has(name)) names.set(name, index);
+  });
+  return names;
+}
+
+/** Columns that a statement sets to NULL and that the request did not name. */
+function emptied({ read, query }: Read, received: ReadonlySet<string>): string[] {
   return read.sets.flatMap(({ column, value }) => {
     const isNull =
       value.kind === 'null' || (value.kind === 'bound' && givenValue(value, query.bindings) === null);
-    if (!isNull || OF_STATE.test(column) || named.has(sameName(column))) return [];
-    // Some mappers put the name of the table before it: `Member_phone`.
-    const had = rows.some((row) =>
-      Object.entries(row).some(
-        ([name, found]) => found !== null && (name === column || name.endsWith(`_${column}`)),
-      ),
-    );
-    return had ? [column] : [];
+    return !isNull || OF_STATE.test(column) || received.has(sameName(column)) ? [] : [column];
   });
 }
 
@@ -107,11 +110,16 @@ const fieldsEmptied: Rule<Given> = {
   labels: ['fields emptied'],
   why: 'A PATCH succeeded. Its UPDATE set two or more columns to NULL that the body does not name and that had a value when the row was read. Columns of moments, authors, tokens and reasons are ignored.',
   fix: 'Change only the fields that were sent: `if (body.phone !== undefined) member.phone = body.phone`, not `member.phone = body.phone ?? null`.',
-  find(kept, { method, status }) {
+  find({ request, database }, { method, status }) {
     if (method !== 'PATCH' || status === null || status >= 300) return [];
-    const { database } = kept;
+    const received = new Set(receivedFields(request).map(({ name }) => sameName(name)));
+    const named = [...namesWithValue(database)];
     return readsOf(database).flatMap((one): FindingDraft[] => {
-      const columns = one.read.verb === 'update' && one.query.rows !== 0 ? emptied(kept, one) : [];
+      const isUpdate = one.read.verb === 'update' && one.query.rows !== 0;
+      const columns = (isUpdate ? emptied(one, received) : []).filter((column) =>
+        // Some mappers put the name of the table before it: `Member_phone`.
+        named.some(([name, at]) => at < one.index && (name === column || name.endsWith(`_${column}`))),
+      );
       if (columns.length < FEWEST) return [];
       const names = listOf(columns.map((column) => excerpt(column, 40)));
       const sentence = `${labelOf(database, one.query)} set ${names} to NULL, which had values and were not sent: a PATCH keeps what it does not name`;
@@ -165,15 +173,14 @@ const stepTwice: Rule<Needs<'database'>> = {
         STEP.test(plainSql(database, query)) &&
         query.caller !== null,
     );
-    const textOfStep = ({ query }: Read): string =>
-      JSON.stringify([sqlOf(database, query), query.bindings.map(({ value }) => value)]);
-    return steps.flatMap((one, at): FindingDraft[] => {
-      const before = steps
-        .slice(0, at)
-        .find(
-          ({ query }) =>
-            query.caller !== one.query.caller && textOfStep({ ...one, query }) === textOfStep(one),
-        );
+    /** By text and values: the first step of each line. */
+    const firsts = new Map<string, Read[]>();
+    return steps.flatMap((one): FindingDraft[] => {
+      const { bindings, caller } = one.query;
+      const text = JSON.stringify([sqlOf(database, one.query), bindings.map(({ value }) => value)]);
+      const ran = firsts.get(text) ?? [];
+      if (!ran.some(({ query }) => query.caller === caller)) addTo(firsts, text, one);
+      const before = ran.find(({ query }) => query.caller !== caller);
       if (before === undefined) return [];
       const [, column = ''] = STEP.exec(plainSql(database, one.query)) ?? [];
       const sentence = `${labelOf(database, one.query)} changed ${excerpt(column, 40)} of the same row by the same value as ${before.query.caller} had done ${duration(one.query.startMs - endOf(before.query))} before`;

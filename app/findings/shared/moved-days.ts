@@ -4,6 +4,7 @@ import { foundRows } from '../../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn } from '../../panels/shared/json-leaves.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { Kept, Query } from './kept.ts';
+import { groupBy } from '../../profiler/group-by.ts';
 import { mediaTypeOf } from '../../profiler/http-text.ts';
 
 export const DAY = /^(\d{4}-\d\d-\d\d)$/;
@@ -48,14 +49,14 @@ export function movedDays({ request, database }: Pick<Kept, 'request' | 'databas
     return database.queries.flatMap((query, index) =>
       movedInPage(text, query).map((name) => ({ name, isMoment: false, index })),
     );
-  const leaves = leavesIn(text);
+  const leaves = groupBy(leavesIn(text), ({ name }) => sameName(name));
   return database.queries.flatMap((query, index) => {
     const found = foundRows(query);
     const [first] = found;
     if (first === undefined) return [];
     return Object.keys(first).flatMap((column) => {
       const days = found.map((row) => row[column]);
-      const named = leaves.filter(({ name }) => sameName(name) === sameName(column));
+      const named = leaves.get(sameName(column)) ?? [];
       const sent = named.slice(0, days.length).map(({ value }) => sentDay(value));
       const isMoved = sent.every((one, at) => one !== null && isDayBefore(one.day, days[at]));
       const [name] = named;

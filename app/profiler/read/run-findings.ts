@@ -88,7 +88,7 @@ function pathTo(
 function findingOf(
   { place, costMs, ...draft }: FindingDraft,
   rule: FindingRule,
-  all: readonly SeenPanels['kept'][],
+  { routing }: SeenPanels['kept'],
 ): Finding {
   const [label = ''] = rule.labels;
   const [panel = ''] = rule.needs;
@@ -96,10 +96,13 @@ function findingOf(
   if (costMs !== undefined) finding.costMs = round(costMs);
   // A stream is read by the library itself.
   const isOwn = typeof place === 'string' && !isInLibrary(place);
-  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (handledAt(all[0]?.routing ?? {}) ?? place);
-  if (typeof known !== 'string' || known === '') return finding;
-  const path = pathTo(known, finding, all);
-  return { ...finding, place: known, ...(path === undefined ? {} : { path }) };
+  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (handledAt(routing ?? {}) ?? place);
+  return typeof known === 'string' && known !== '' ? { ...finding, place: known } : finding;
+}
+
+function withPath(finding: Finding, all: readonly SeenPanels['kept'][]): Finding {
+  const path = finding.place === undefined ? undefined : pathTo(finding.place, finding, all);
+  return path === undefined ? finding : { ...finding, path };
 }
 
 /** The same sentence about the same line is one finding, with its number of times. */
@@ -161,14 +164,17 @@ export function createFindingRunner(
       let left = 0;
       for (const rule of rulesFor(kept)) {
         const found = guarded(rule.name, NONE, () =>
-          folded(rule.find(kept, head, beside).map((draft) => findingOf(draft, rule, seen))),
+          folded(rule.find(kept, head, beside).map((draft) => findingOf(draft, rule, kept))),
         );
         all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
         yield;
       }
       const shown = withoutConsequences(all, rules).toSorted(worstFirst);
-      return { findings: shown.slice(0, MOST), left: left + Math.max(0, shown.length - MOST) };
+      return {
+        findings: shown.slice(0, MOST).map((finding) => withPath(finding, seen)),
+        left: left + Math.max(0, shown.length - MOST),
+      };
     },
     asks: (what, kept, head) =>
       rulesFor(kept).some((rule) => guarded(rule.name, false, () => rule[what]?.(kept, head) ?? false)),

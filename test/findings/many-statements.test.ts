@@ -1,0 +1,93 @@
+/** Rules that compare statements with each other: a size that would take minutes if each were compared with all. */
+import { expect } from 'chai';
+import { ruleOf, sentencesOf } from '../support/find-by-rule.ts';
+
+const MANY = 5000;
+const FIELDS = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`field_${at}`, 'x'.repeat(20)]));
+
+interface Statement {
+  sql: string;
+  caller?: string;
+  values?: Record<string, unknown>;
+  found?: readonly object[];
+  rows?: number;
+}
+
+function database(all: readonly Statement[]): object {
+  return {
+    statements: all.map(({ sql }) => ({ sql, system: 'sqlite', label: 'the statement' })),
+    queries: all.map(({ caller = 'src/app.ts:1', values = {}, found = [], rows = 1 }, index) => ({
+      statement: index,
+      bindings: Object.entries(values).map(([name, value]) => ({ name, value })),
+      caller,
+      found,
+      rows,
+      error: null,
+      startMs: index,
+      durationMs: 1,
+      transaction: null,
+    })),
+  };
+}
+
+const request = { query: [], body: { parsed: FIELDS }, response: { text: JSON.stringify(FIELDS) } };
+const many = (one: (at: number) => Statement): Statement[] =>
+  Array.from({ length: MANY }, (_, at) => one(at));
+
+describe('rules over many statements', () => {
+  it('finds a last day that is left out', () => {
+    const all = many((at) => ({
+      sql: `select a${at} from visits where visit_at between ? and ?`,
+      values: { from: '2026-03-01', to: '2026-03-31' },
+    }));
+    const kept = { request, database: database(all) };
+    expect(sentencesOf('last-day-left-out', kept)).to.deep.equal([]);
+    expect(ruleOf('last-day-left-out').compares?.(kept, {} as never)).to.equal(true);
+    const last = {
+      sql: 'insert into visits (visit_at) values (?)',
+      values: { visit_at: '2026-03-31T10:00:00Z' },
+    };
+    expect(
+      sentencesOf('last-day-left-out', { request, database: database([...all, last]) }),
+    ).to.have.lengthOf(MANY);
+  });
+
+  it('finds a step that ran twice', () => {
+    const all = many((at) => ({
+      sql: 'update items set stock = stock + ? where id = ?',
+      values: { stock: 1, id: at },
+      caller: `src/app.ts:${at}`,
+    }));
+    const again = {
+      ...all[7],
+      sql: 'update items set stock = stock + ? where id = ?',
+      caller: 'src/hook.ts:3',
+    };
+    const [found, ...others] = sentencesOf('step-twice', { database: database([...all, again]) });
+    expect(found).to.include('as src/app.ts:7 had done');
+    expect(others).to.deep.equal([]);
+  });
+
+  it('finds emptied fields, and numbers that were compared as texts', () => {
+    const rows = { found: [{ id: 1, phone: '12', fax: '9', limit: '1100', amount: '950' }] };
+    const read = { sql: 'select * from members', ...rows };
+    const patch = many((at) => ({ sql: `update members set phone = null, fax = null where id = ${at}` }));
+    const emptied = sentencesOf(
+      'fields-emptied',
+      { request, database: database([...patch, read, ...patch.slice(0, 1)]) },
+      { method: 'PATCH', status: 200 },
+    );
+    expect(emptied).to.have.lengthOf(1);
+    const reads = many((at) => ({ sql: `select a${at}`, found: [{ price: `${at}.5` }] }));
+    const writes = many((at) => ({
+      sql: `update items set rest = ? where id = ${at}`,
+      values: { rest: -at - 0.25 },
+    }));
+    const bought = { sql: 'update members set rest = ?', values: { rest: -150 } };
+    const compared = sentencesOf('text-compared', {
+      request,
+      database: database([...reads.slice(0, 2000), read, ...writes.slice(0, 200), bought]),
+    });
+    expect(compared).to.have.lengthOf(1);
+  });
+});
