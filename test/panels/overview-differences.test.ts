@@ -22,14 +22,15 @@ function request(given: Given): EarlierRequest {
   const { route = '/cart/:id', method = 'POST', status = 200, sql = [], middleware = [], params = {}, body, sent, headers = [] } = given; // prettier-ignore
   const layers = middleware.map((name): RanLayer => ({ name, kind: 'middleware', pattern: '/', method: null, source: `src/app.ts:${name.length}`, depth: 0, outcome: 'next', startMs: 0, durationMs: 1, settledMs: null, nextMs: 1 })); // prettier-ignore
   return {
-    head: { route, method, status } as EarlierRequest['head'],
+    head: { route, method, status, url: route, startedAt: 0 } as EarlierRequest['head'],
     kept: {
       routing: { layers },
       database: {
         statements: sql.map((text) => ({ sql: text })),
-        queries: sql.map((_text, at) => ({ statement: at, caller: `src/db.ts:${at + 1}` })),
+        queries: sql.map((_text, at) => ({ statement: at, bindings: [], caller: `src/db.ts:${at + 1}` })),
       },
       request: {
+        headers: [],
         routeParams: Object.entries(params).map(([name, value]) => ({ name, value })),
         body: { fields: null, parsed: body },
         response: { headers: headers.map((name) => ({ name, value: 'x' })), contentType: 'application/json', text: sent === undefined ? null : JSON.stringify(sent) }, // prettier-ignore

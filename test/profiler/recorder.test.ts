@@ -150,7 +150,7 @@ describe('recorder', () => {
     const { recorder, stored, profiles } = setUp();
     const context = recorder.open('request');
     addError(context, new Error('no'));
-    expect(recorder.indexOf(context)).to.include({ findings: 1, mark: 'errors' });
+    expect(await recorder.indexOf(context)).to.include({ findings: 1, mark: 'errors' });
     recorder.finish(context);
     recorder.finish(recorder.openSummary('limit'));
     await until(() => stored.length === 2, 'both are stored');

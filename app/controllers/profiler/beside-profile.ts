@@ -1,6 +1,6 @@
 /** The part of the overview that no panel recorded: findings with their fix, and the usual figures of its route. */
 import { comparedAsText, valuesByName } from '../../panels/shared/compared-as-text.ts';
-import { lastWriters } from '../../panels/shared/last-writer.ts';
+import { writerSteps } from '../../panels/shared/last-writer.ts';
 import { SESSION, sessionWriter } from '../../panels/shared/session-writer.ts';
 import { tableWriters } from '../../panels/shared/table-writers.ts';
 import { ownRequest } from '../../panels/shared/own-request.ts';
@@ -11,7 +11,7 @@ import type { BesideProfile, Panel, Writer } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { RoutePercentiles } from '../../profiler/store/route-summary.ts';
 import type { Row } from '../../profiler/read/rows.ts';
-import { inTurns } from '../../profiler/turns.ts';
+import { inTurns, type Steps } from '../../profiler/turns.ts';
 import { presentNamed } from '../../render/present-panel.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import type { PageServices } from './page-services.ts';
@@ -136,12 +136,12 @@ function writerOf({ startedAt }: Profile, { head, kept }: EarlierRequest<Partial
   };
 }
 
-function writersOf(
+function* writersOf(
   profile: Profile,
   { before, overlapping }: Pick<BesideProfile, 'before' | 'overlapping'>,
-): BesideProfile['writers'] {
+): Steps<BesideProfile['writers']> {
   const others = new Map([...before, ...overlapping].map((other) => [other.head.token, other]));
-  const written = lastWriters(ownRequest(profile), [...others.values()]);
+  const written = yield* writerSteps(ownRequest(profile), [...others.values()]);
   const writers = new Map(
     Array.from(written, ([at, { request, ...how }]) => [at, { head: request.head, ...how }]),
   );
@@ -217,8 +217,10 @@ export async function readBeside(
   );
 
   function seen(finding: Finding): ExplainedFinding['evidence'] {
-    const recorded = rowsOf(finding.panel).flatMap(({ label, block }) =>
-      label !== undefined && label === finding.place && block?.language === 'ts' ? [{ label, block }] : [],
+    const { place } = finding;
+    const named = place === undefined ? [] : rowsOf(finding.panel).filter(({ label }) => label === place);
+    const recorded = named.flatMap(({ label = '', block }) =>
+      block?.language === 'ts' ? [{ label, block }] : [],
     );
     const from = { ...services, startedAt: profile.startedAt };
     const own = recorded.length > 0 ? recorded.slice(0, 1) : sourceOf(finding.place ?? '', from);
@@ -248,7 +250,7 @@ export async function readBeside(
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
     mayNameOthers(profile) ? profiles.before(profile) : [],
   ]);
-  const writers = writersOf(profile, { before, overlapping });
+  const writers = await inTurns(writersOf(profile, { before, overlapping }));
   const ofTables = tableWriters(ownRequest(profile), before, new Set(writers.keys()));
   const beside: BesideProfile = {
     findings: explain([...findings.shown, ...findings.folded], rules, seen),

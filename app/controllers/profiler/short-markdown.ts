@@ -148,11 +148,21 @@ export function findingParts({
   const overview =
     beside === undefined ? null : presentNamed(panels, OVERVIEW, { profile, amendments, beside });
   const ran = overview?.sections.find(({ id }) => id === 'code')?.rows;
-  return [...findings.shown, ...findings.folded].map((finding, index) => {
+  const all = [...findings.shown, ...findings.folded];
+  const proofs = new Map(
+    Array.from(new Set(all.map(({ panel }) => panel)), (panel) => [
+      panel,
+      presentNamed(panels, panel, { profile, amendments }),
+    ]),
+  );
+  return all.map((finding, index) => {
     const { label, panel, code: fixCode, history } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
-    const shown = presentNamed(panels, panel, { profile, amendments });
-    const evidence = evidenceOf(finding, shown, beside === undefined ? () => false : isShort);
+    const evidence = evidenceOf(
+      finding,
+      proofs.get(panel) ?? { sections: [] },
+      beside === undefined ? () => false : isShort,
+    );
     const isNew = evidence !== '' && !seen.has(evidence);
     seen.add(evidence);
     const explained = beside?.findings[index];

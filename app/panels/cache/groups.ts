@@ -4,6 +4,7 @@ import type { Facts } from '../../profiler/record/facts.ts';
 import { totalMs } from '../shared/rows.ts';
 import type { CacheGroup, CacheGroupKind } from './data.ts';
 import { addTo } from '../../profiler/group-by.ts';
+import type { Json } from '../../profiler/json.ts';
 
 const LOOP_FROM = 3;
 const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
@@ -37,20 +38,25 @@ function collect(
 
 function repeatedReads(commands: readonly Command[]): number[][] {
   const open = new Map<string, number[]>();
+  /** The open reads of each key, also of several at once. */
+  const reads = new Map<Json, string[]>();
   const all: number[][] = [];
   commands.forEach((command, index) => {
     // A cache in the process costs nothing to read again.
     if (command.key === null || command.error !== null || command.system === 'memory') return;
     if (!isRead(command)) {
-      for (const [asked] of open) if (asked.includes(JSON.stringify(command.key))) open.delete(asked);
+      for (const asked of reads.get(command.key) ?? []) open.delete(asked);
+      reads.delete(command.key);
       return;
     }
-    const asked = JSON.stringify([command.command, command.key, ...command.args.map(({ value }) => value)]);
+    const values = [command.key, ...command.args.map(({ value }) => value)];
+    const asked = JSON.stringify([command.command, ...values]);
     const members = open.get(asked);
     if (members !== undefined) members.push(index);
     else {
       const started = [index];
       open.set(asked, started);
+      for (const value of new Set(values.flat())) addTo(reads, value, asked);
       all.push(started);
     }
   });

@@ -4,7 +4,6 @@
  */
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import { legendOf, outsideTexts, timelineOf } from '../shared/timeline-data.ts';
-import { besideSections } from './beside.ts';
 import { overviewOf, overviewSteps, presentOverview } from './present.ts';
 import { type OverviewData, ranOf } from './ran.ts';
 import type { SummaryFacts } from '../../profiler/store/profile-index.ts';
@@ -21,7 +20,6 @@ function drawOverview(data: OverviewData, page: PanelPage) {
   const shown = findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
   return {
     ...overview,
-    beside: besideSections(page, overview.differences),
     findings: shown,
     folded: findings.slice(shown.length),
     findingsLeft: profile.findingsLeft ?? 0,

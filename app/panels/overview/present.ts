@@ -165,7 +165,7 @@ export interface Overview {
   leads: Row[];
   exchange: Exchange;
   usual: Usual | null;
-  differences: Differences | null;
+  beside: Section[];
   isOfTime: boolean;
 }
 
@@ -201,6 +201,8 @@ function* makeOverview({ ran = NOBODY }: OverviewData, from: PresentFrom): Steps
   const usual = usualOf(from.profile, from.beside);
   const differences = yield* differencesOf(from.beside?.around ?? null);
   const changes = changedRows(from, exchange.changed);
+  const beside = besideSections(from, differences);
+  yield;
   const broken = from.beside === undefined ? [] : brokenBeforeRows(from.beside);
   const leads = [...answeredRow(from, ran), ...comparedRow(from), ...changes, ...broken];
   return {
@@ -212,7 +214,7 @@ function* makeOverview({ ran = NOBODY }: OverviewData, from: PresentFrom): Steps
     leads,
     exchange,
     usual,
-    differences,
+    beside,
     isOfTime: isOfTime(from, findings),
   };
 }
@@ -221,7 +223,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
   const { profile } = from;
   if (data.summary !== undefined && profile.summary !== null)
     return { lead: [WHY_SUMMARY[profile.summary]], sections: summarySections(profile, data.summary) };
-  const { findings, verdict, leads, exchange, usual, differences, isOfTime: isTime } = overviewOf(data, from);
+  const { findings, verdict, leads, exchange, usual, beside, isOfTime: isTime } = overviewOf(data, from);
   const timeline = timelineOf(profile);
   return {
     sections: [
@@ -242,7 +244,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
         none: verdict.text,
       },
       { id: 'leads', title: 'Stands out', columns: { label: 'What' }, rows: leads },
-      ...besideSections(from, differences),
+      ...beside,
       ...exchange.sections,
       exchange.code,
       {

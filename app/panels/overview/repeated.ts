@@ -223,7 +223,7 @@ function keyOf({ label, within, key, place }: Step): string | null {
 /** Something else is written between the runs, and few of them can be read in their order. */
 function isBroken(runs: readonly Step[], written: readonly Step[]): boolean {
   const [from, to] = [runs[0]?.number ?? 0, runs.at(-1)?.number ?? 0];
-  return written.some((step) => !runs.includes(step) && (step.number ?? 0) > from && (step.number ?? 0) < to);
+  return written.some((step) => (step.number ?? 0) > from && (step.number ?? 0) < to && !runs.includes(step));
 }
 
 export function repeatedSteps(steps: readonly Step[], sumOf: (within: string) => Sum): Step[] {
@@ -233,9 +233,14 @@ export function repeatedSteps(steps: readonly Step[], sumOf: (within: string) =>
     if (key !== null) addTo(groups, key, step);
   }
   const written = steps.filter(({ isWrite }) => isWrite === true);
+  const repeated = new Set(
+    [...groups.values()].filter(
+      (runs) => runs.length > MOST_RUNS || (runs.length >= FOLDED_FROM && !isBroken(runs, written)),
+    ),
+  );
   return steps.flatMap((step): Step[] => {
     const runs = groups.get(keyOf(step) ?? '') ?? [];
-    if (runs.length < (isBroken(runs, written) ? MOST_RUNS + 1 : FOLDED_FROM)) return [step];
+    if (!repeated.has(runs)) return [step];
     return runs[0] === step ? [folded(runs, sumOf(step.within ?? ''))] : [];
   });
 }

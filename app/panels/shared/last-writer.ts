@@ -7,6 +7,7 @@ import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import type { Json } from '../../profiler/json.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
+import { atOnce, type Steps } from '../../profiler/turns.ts';
 import { aboutStatement } from './about-statement.ts';
 import { foundRows } from './found-rows.ts';
 import { clockOf, READS_KEY, seenTimes, type Times } from './overlap.ts';
@@ -101,9 +102,9 @@ function serverOf({ system, server }: Database['statements'][number]): string {
 
 /** A snapshot may be as old as the transaction. */
 function readFrom({ queries }: Database, query: Query): number {
+  if (query.transaction === null) return query.startMs;
   const first = queries.find(
-    ({ transaction, connection }) =>
-      transaction === query.transaction && connection === query.connection && transaction !== null,
+    ({ transaction, connection }) => transaction === query.transaction && connection === query.connection,
   );
   return (first ?? query).startMs;
 }
@@ -245,6 +246,7 @@ function rowWrites(database: Database): Write[] {
     const row = isInsert ? null : rowTouched(sql, query.bindings, system);
     const isKnown = table !== undefined && /^(?:insert|replace|update|delete)$/.test(operation.name);
     const after = rowsAfter(query, isInsert, row);
+    const server = serverOf(statement);
     return [
       {
         seen,
@@ -252,7 +254,7 @@ function rowWrites(database: Database): Write[] {
         path: query.path,
         isDeleted: operation.name === 'delete',
         matches(of, isOld) {
-          if (of.row === null || of.source !== serverOf(statement)) return 'no';
+          if (of.row === null || of.source !== server) return 'no';
           if (isKnown && table !== of.row.table) return 'no';
           if (!isKnown) return sql.toLowerCase().includes(of.row.table) ? 'maybe' : 'no';
           const all = after.map((values) => rowMatches(values, { isNew, row, isOld }, of));
@@ -332,11 +334,29 @@ function storers(commands: readonly Command[], others: readonly EarlierRequest<K
   });
 }
 
+interface WriteOf extends Omit<Write, 'seen'>, Times {
+  request: EarlierRequest<Kept>;
+  isOld: boolean;
+}
+
+/** `writes`: the last one first. null: nobody, or it is not certain. */
+function writerOf(read: Read, own: EarlierRequest<Kept>, writes: readonly WriteOf[]): Written | null {
+  for (const { request, isOld, from, to, place, path, ...write } of writes) {
+    const matches = from < read.to ? write.matches(read, isOld) : 'no';
+    if (matches === 'no') continue;
+    const isCertain = matches === 'yes' && request !== own && to <= read.from;
+    if (!isCertain || write.isDeleted === read.isFound) return null;
+    const isDeleted = read.isFound === false;
+    return { request, place, path, isDeleted, beforeMs: Math.max(0, read.from - to) };
+  }
+  return null;
+}
+
 /** By panel and index of what read: `database 3`. `others`: requests before this one, and at the same time. */
-export function lastWriters(
+export function* writerSteps(
   own: EarlierRequest<Kept>,
   others: readonly EarlierRequest<Kept>[],
-): ReadonlyMap<string, Written> {
+): Steps<ReadonlyMap<string, Written>> {
   const { database, cache } = own.kept;
   const rows = database === undefined ? [] : rowReads(database);
   const keys = keyReads(cache?.items ?? []);
@@ -345,30 +365,29 @@ export function lastWriters(
     ...(keys.length === 0 ? [] : keyWrites(kept.cache?.items ?? [])),
   ];
   const beganAt = own.head.startedAt - (own.kept.runtime?.startMark ?? Infinity);
-  const writes = [own, ...others]
-    .flatMap((other) => {
-      const { shiftMs, slackMs } = clockOf(own, other);
-      return writesOf(other).map(({ seen, ...write }) => ({
-        ...write,
-        request: other,
-        isOld: other.head.process !== own.head.process && other.head.startedAt < beganAt,
-        from: seen.from + shiftMs - slackMs,
-        to: seen.to + shiftMs + slackMs,
-      }));
-    })
-    .sort((a, b) => b.to - a.to);
-  return new Map([
-    ...storers(cache?.items ?? [], others),
-    ...[...rows, ...keys].slice(0, MOST_READS).flatMap((read): [string, Written][] => {
-      for (const { request, isOld, from, to, place, path, ...write } of writes) {
-        const matches = from < read.to ? write.matches(read, isOld) : 'no';
-        if (matches === 'no') continue;
-        const isCertain = matches === 'yes' && request !== own && to <= read.from;
-        if (!isCertain || write.isDeleted === read.isFound) return [];
-        const isDeleted = read.isFound === false;
-        return [[read.at, { request, place, path, isDeleted, beforeMs: Math.max(0, read.from - to) }]];
-      }
-      return [];
-    }),
-  ]);
+  const writes: WriteOf[] = [];
+  for (const request of [own, ...others]) {
+    const { shiftMs, slackMs } = clockOf(own, request);
+    const isOld = request.head.process !== own.head.process && request.head.startedAt < beganAt;
+    for (const { seen, ...write } of writesOf(request)) {
+      const [from, to] = [seen.from + shiftMs - slackMs, seen.to + shiftMs + slackMs];
+      writes.push({ ...write, request, isOld, from, to });
+    }
+    yield;
+  }
+  writes.sort((a, b) => b.to - a.to);
+  const written = new Map(storers(cache?.items ?? [], others));
+  for (const read of [...rows, ...keys].slice(0, MOST_READS)) {
+    yield;
+    const found = writerOf(read, own, writes);
+    if (found !== null) written.set(read.at, found);
+  }
+  return written;
+}
+
+export function lastWriters(
+  own: EarlierRequest<Kept>,
+  others: readonly EarlierRequest<Kept>[],
+): ReadonlyMap<string, Written> {
+  return atOnce(writerSteps(own, others));
 }

@@ -39,7 +39,6 @@ export interface ConcludeFrom {
 
 export interface Conclude {
   (document: ProfileDocument, from: ConcludeFrom): Profile;
-  findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
   /** For readers: the host's requests run between rules and panels. */
   inTurns(document: ProfileDocument, from: ConcludeFrom): Promise<Profile>;
   findingsInTurns(document: ProfileDocument, from: ConcludeFrom): Promise<Finding[]>;
@@ -283,7 +282,6 @@ export function createConclude(
   const conclude = (document: ProfileDocument, from: ConcludeFrom): Profile => atOnce(steps(document, from));
   return Object.assign(conclude, {
     isExamined,
-    findings: (document: ProfileDocument, from: ConcludeFrom) => atOnce(findings(document, from)),
     inTurns: (document: ProfileDocument, from: ConcludeFrom) => inTurns(steps(document, from)),
     findingsInTurns: (document: ProfileDocument, from: ConcludeFrom) => inTurns(findings(document, from)),
     asks(document: ProfileDocument) {

@@ -112,12 +112,13 @@ export function createProfiles(options: {
 }): Profiles {
   const { recorder, store, tokens, isUnrecorded = () => false, searched = {} } = options;
 
-  function runningRows(query: ProfileQuery): Row[] {
+  async function runningRows(query: ProfileQuery): Promise<Row[]> {
     const until = performance.now() + WHOLE_ROWS_MS;
     const matches = matcherOf(query);
     const rows: Row[] = [];
-    for (const context of recorder.runningContexts())
-      if (isKindOf(query, context.kind)) rows.push(recorder.indexOf(context, performance.now() > until));
+    for (const context of [...recorder.runningContexts()])
+      if (isKindOf(query, context.kind))
+        rows.push(await recorder.indexOf(context, performance.now() > until));
     return rows.filter(matches);
   }
 
@@ -126,7 +127,7 @@ export function createProfiles(options: {
     labels.noteReader();
     // Pins and text search exist for stored profiles only. The others come first: one that ends meanwhile is among the stored ones too late.
     const isStoredOnly = query.pinned === true || query.text !== undefined;
-    const open = isStoredOnly ? [] : runningRows(query);
+    const open = isStoredOnly ? [] : await runningRows(query);
     let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
     let notice: string | null = null;
     let isAway = false;
@@ -338,7 +339,7 @@ export function createProfiles(options: {
       labels.noteReader();
       const context = recorder.running(token);
       if (context !== undefined)
-        return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
+        return { profile: await recorder.snapshotInTurns(context), amendments: {}, source: 'running' };
       try {
         return await readSoon(token);
       } catch (error) {

@@ -97,8 +97,10 @@ export interface Recorder {
   runningContexts(): Iterable<Context>;
   /** The profile as it is now, masked; with `shown`, only these panels and no findings. Never throws. */
   snapshot(context: Context, shown?: readonly string[]): Profile;
+  /** For readers: the host's requests run between rules and panels. */
+  snapshotInTurns(context: Context): Promise<Profile>;
   /** Its row in a list, as it is now; with `isHeadOnly`, which costs less, without what panels count and rules find. */
-  indexOf(context: Context, isHeadOnly?: boolean): ProfileIndex;
+  indexOf(context: Context, isHeadOnly?: boolean): Promise<ProfileIndex>;
   mask<T>(context: Context, late: T): T;
   maskReport<T>(token: string, late: T): T;
   readonly conclude: Conclude;
@@ -300,9 +302,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
         goOn();
       }
     },
-    indexOf(context, isHeadOnly = false) {
+    snapshotInTurns(context) {
+      const { document } = build(context, context.ended ? 'final' : 'running');
+      return conclude.inTurns(document, { sharedOf });
+    },
+    async indexOf(context, isHeadOnly = false) {
       const built = build(context, context.ended ? 'final' : 'running', { isHeadOnly });
-      const findings = isHeadOnly ? null : conclude.findings(built.document, { sharedOf });
+      const findings = isHeadOnly ? null : await conclude.findingsInTurns(built.document, { sharedOf });
       return indexOf({ ...built, findings });
     },
     mask,

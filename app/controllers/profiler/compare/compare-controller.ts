@@ -112,7 +112,7 @@ export function createCompareController(services: PageServices): { compare: Form
   async function modelOf(page: PageRequest, query: CompareQuery, pair: { a: FoundProfile; b: FoundProfile }) {
     const { all } = query;
     const [a, b] = [pair.a.profile, pair.b.profile];
-    const comparison = compareProfiles(pair.a, pair.b, panels);
+    const comparison = await compareProfiles(pair.a, pair.b, panels);
     const tokens = { a: a.token, b: b.token };
     const sides = [
       { name: 'A', profile: a, slices: dataOf(a, 'timeline')?.slices ?? [] },
@@ -182,14 +182,14 @@ export function createCompareController(services: PageServices): { compare: Form
     },
     async json(page) {
       const { a, b } = await readPair(page);
-      const comparison = compareProfiles(a, b, panels);
+      const comparison = await compareProfiles(a, b, panels);
       const summary = summarizeComparison(a.profile, b.profile, comparison.figures);
       const tokens = { a: a.profile.token, b: b.profile.token };
       json(page, jsonForm('comparison', { ...tokens, summary, ...comparison }));
     },
     async markdown(page) {
       const { a, b } = await readPair(page);
-      const comparison = compareProfiles(a, b, panels);
+      const comparison = await compareProfiles(a, b, panels);
       const repeated = repetitionOf(a, b)?.by ?? null;
       markdown(page, compareMarkdown(a.profile, b.profile, { comparison, repeated }));
     },

@@ -8,6 +8,7 @@ import type {
 import type { Finding } from '../../../profiler/read/finding.ts';
 import type { Panel } from '../../../profiler/panel.ts';
 import type { Profile } from '../../../profiler/profile.ts';
+import { createTurns } from '../../../profiler/turns.ts';
 import { rowsComparable } from '../../../render/rows-comparable.ts';
 import type { FoundProfile } from '../../../profiler/read/profiles.ts';
 import { bodyValues } from './compare-bodies.ts';
@@ -41,13 +42,19 @@ function comparableOf(
   }
 }
 
-function sideOf(compared: Compared, panels: readonly Panel[], failed: Set<string>): Side {
+async function readSide(compared: Compared, panels: readonly Panel[], failed: Set<string>): Promise<Side> {
   const { profile } = compared;
   const time: ComparedFigure[] =
     profile.durationMs === null
       ? []
       : [{ label: 'Time', value: profile.durationMs, unit: 'ms', cost: true, measured: true }];
-  const given = panels.flatMap((panel) => comparableOf(compared, panel, failed) ?? []);
+  const given: Comparable[] = [];
+  const between = createTurns();
+  for (const panel of panels) {
+    const comparable = comparableOf(compared, panel, failed);
+    if (comparable !== null) given.push(comparable);
+    await between();
+  }
   return {
     figures: [...time, ...given.flatMap(({ figures = [] }) => figures)],
     work: given.flatMap(({ work = [] }) => work),
@@ -203,10 +210,11 @@ export function verdictOf(changes: readonly FindingChange[]): string {
   return parts.length === 0 ? 'Requested again: no findings before or after' : parts.toReversed().join('. ');
 }
 
-export function compareProfiles(one: Compared, other: Compared, panels: readonly Panel[]) {
+export async function compareProfiles(one: Compared, other: Compared, panels: readonly Panel[]) {
   const failed = new Set<string>();
   const [a, b] = [one.profile, other.profile];
-  const [left, right] = [sideOf(one, panels, failed), sideOf(other, panels, failed)];
+  const left = await readSide(one, panels, failed);
+  const right = await readSide(other, panels, failed);
   const values = pairUp(left.values, right.values, ({ section, name }) =>
     JSON.stringify([section, section.endsWith('header') ? name.toLowerCase() : name]),
   ).map(({ a: one, b: other, either: { section, name } }) => ({
@@ -234,7 +242,7 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
   };
 }
 
-export type Comparison = ReturnType<typeof compareProfiles>;
+export type Comparison = Awaited<ReturnType<typeof compareProfiles>>;
 export type FigureRow = ReturnType<typeof figureRow>;
 export type WorkSection = ReturnType<typeof sectionsOf>[number];
 export type WorkRow = ReturnType<typeof workRow>;

@@ -140,7 +140,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
       const text = purpose === 'cpu' ? cpuText(after, panels) : await valuesText(services, after);
       return blocks([sentText(replay), cameText(after, origin), text]);
     }
-    const comparison = compareProfiles(before, after, panels);
+    const comparison = await compareProfiles(before, after, panels);
     return blocks([
       verdictText(before, after, comparison),
       sentText(replay),

@@ -360,7 +360,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         if (a.profile.token === b.profile.token)
           throw createError('BAD_FILTER', ['b', 'is the same request as a; give two tokens']);
         const markdown = compareMarkdown(a.profile, b.profile, {
-          comparison: compareProfiles(a, b, panels),
+          comparison: await compareProfiles(a, b, panels),
           repeated: null,
         });
         return shorten('compare', markdown, call);
