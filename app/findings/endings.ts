@@ -23,7 +23,7 @@ function after(list: readonly Started[] | undefined, endMs: number): Started[] {
   return list.filter(({ startMs }) => startMs > endMs);
 }
 
-function unfinished(list: readonly Started[] | undefined, endMs: number): Started[] {
+function unfinished<T extends Started>(list: readonly T[] | undefined, endMs: number): T[] {
   return list?.filter((one) => one.startMs <= endMs && endOf(one) > endMs) ?? [];
 }
 
@@ -42,6 +42,9 @@ function textOf(queries: readonly Started[], calls: readonly Started[]): string 
 function callerOf(work: readonly Started[]): string | null {
   return work.find(({ caller }) => caller !== null)?.caller ?? null;
 }
+
+const READ_BODY =
+  'Read the body of every response, or drop it: `body.dump()` of undici, `response.body.cancel()` of `fetch`, `response.resume()` of `node:http`.';
 
 const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'>> = {
   name: 'work-after-response',
@@ -69,7 +72,12 @@ const workAfterResponse: Rule<Needs<'request', 'database' | 'http_client'>> = {
     if (isLeft) return found;
     const open = unfinished(all, durationMs);
     const openCalls = unfinished(http_client?.calls, durationMs);
-    if (open.length + openCalls.length > 0) {
+    const unread = openCalls.find(({ status, durationMs: ms }) => status !== null && ms === null);
+    if (open.length === 0 && unread !== undefined) {
+      const { status, caller: place } = unread;
+      const sentence = `${callName(unread)} returned ${status}, but its body was not read to the end before the response was sent: until it is, its connection is busy`;
+      found.push({ severity, sentence, panel: 'http_client', place, fix: READ_BODY });
+    } else if (open.length + openCalls.length > 0) {
       const sentence = `${textOf(open, openCalls)} had not finished when the response was sent`;
       found.push({ severity, sentence, panel: panelOf(open), place: callerOf([...open, ...openCalls]) });
     }

@@ -27,6 +27,10 @@ describe('finding work-after-response', () => {
       void call();
       res.send('x');
     });
+    app.get('/unread', async (_req, res) => {
+      const { status } = await fetch(`http://127.0.0.1:${(partner.address() as AddressInfo).port}/large`);
+      res.send(String(status));
+    });
     app.get('/within', async (_req, res) => {
       await call();
       res.send('x');
@@ -34,7 +38,9 @@ describe('finding work-after-response', () => {
   });
 
   before(async () => {
-    partner = createServer((_req, res) => res.end('y')).listen(0, '127.0.0.1');
+    partner = createServer(({ url }, res) =>
+      res.end(url === '/large' ? Buffer.alloc(2_000_000) : 'y'),
+    ).listen(0, '127.0.0.1');
     await new Promise((done) => partner.once('listening', done));
   });
   after(() => {
@@ -70,6 +76,14 @@ describe('finding work-after-response', () => {
     }, 'the profile says so');
     expect(finding?.sentence).to.equal('1 outgoing call had not finished when the response was sent');
     expect(finding?.place).to.match(/work-after-response\.test\.ts:\d+$/);
+  });
+
+  it('names a body that was not read', async () => {
+    const [finding] = await findingsOf(await ask('/unread'));
+    expect(finding?.sentence).to.match(
+      /^GET 127\.0\.0\.1:\d+\/large returned 200, but its body was not read to the end before the response was sent/,
+    );
+    expect(finding?.fix).to.contain('response.body.cancel()');
   });
 
   it('ignores work that the response waited for', async () => {
