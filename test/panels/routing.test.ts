@@ -6,9 +6,7 @@ import type { RoutingData } from '../../app/panels/routing/data.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { whyNear, whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
 import { Context } from '../../app/profiler/record/context.ts';
-import { requestPanel } from '../../app/panels/request/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { Panel } from '../../app/profiler/panel.ts';
 import { dataOf, panelHtml, recordedBy } from '../support/panel-data.ts';
 import { rendererOf } from '../support/error-page.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
@@ -259,25 +257,6 @@ describe('the routing panel', () => {
     expect(trace.map(({ happened, tone }) => `${tone}: ${happened}`)).to.deep.equal([
       'near: one letter differs: “ordrs” is not “orders”',
       'off: path differs at “ordrs”',
-    ]);
-  });
-
-  it('says how many headers a layer set', () => {
-    const context = contextOf({
-      route: '/orders/:id',
-      layers: [{ name: 'helmet' }, { ...answer, name: 'show' }],
-    });
-    const [helmet = null] = context.all('layer');
-    const response = context.first('response');
-    if (response !== undefined)
-      Object.assign(response, {
-        rawHeaders: ['A', '1', 'B', '2'],
-        headerWrites: ['A', 'B'].map((name) => ({ name, value: '1', layer: helmet, hooked: false })),
-      });
-    const data = dataOf(routingPanel, context, [requestPanel as Panel]);
-    expect(data?.trace.map(({ happened }) => happened)).to.deep.equal([
-      'set 2 headers, called next()',
-      'matched, responded',
     ]);
   });
 

@@ -70,17 +70,6 @@ describe('recorder', () => {
     expect(recorder.running(context.token)).to.equal(undefined);
   });
 
-  it('keeps the newest requests of the toolbar only', () => {
-    const { recorder, stored } = setUp();
-    const tokens = Array.from({ length: 60 }, () => {
-      const context = recorder.openInternal();
-      recorder.finish(context);
-      return context.token;
-    });
-    expect(tokens.filter((token) => recorder.running(token) !== undefined)).to.deep.equal(tokens.slice(-50));
-    expect(stored).to.be.empty;
-  });
-
   it('shows of a request the panels asked for alone, masked by what all of them keep', () => {
     let shares = 0;
     const form: Panel = {

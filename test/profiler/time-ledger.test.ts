@@ -48,12 +48,6 @@ describe('the ledger of time', () => {
     expect(shares.find(({ kind }) => kind === 'connection')).to.deep.include({ ms: 0, allMs: 80 });
   });
 
-  it('counts a garbage collection as what it is, whatever waited meanwhile', () => {
-    const { shares } = ledger([HANDLER, span('db', 10, 80), span('collection', 20, 60, GLOBAL)]);
-    const database = shares.find(({ kind }) => kind === 'db');
-    expect(database).to.deep.include({ ms: 20, allMs: 80 });
-  });
-
   it('counts a blocked loop for others if another request blocked it, and for its own code if it did', () => {
     const query = span('db', 10, 80);
     expect(owners([HANDLER, query, span('blocked', 20, 50, GLOBAL)])).to.include('blocked 20–70');
@@ -97,15 +91,6 @@ describe('the ledger of time', () => {
     ]); // prettier-ignore
   });
 
-  it('names what it knows of a gap', () => {
-    const parser = span('middleware', 2, 18, { isLayer: true, ranMs: 1, label: 'jsonParser' });
-    const handler = span('app', 20, 80, { isLayer: true, ranMs: 5, label: 'show' });
-    const sending = span('sending', 80, 20);
-    expect(owners([parser, handler, sending])).to.deep.equal([
-      'middleware 0–2', 'middleware 2–3', 'body 3–20', 'app 20–25', 'idle 25–80', 'sending 80–100',
-    ]); // prettier-ignore
-  });
-
   it('calls a gap own code if the loop had work, and nobody’s if another request may have had it', () => {
     expect(owners([HANDLER], { loopIdleMs: 90 })).to.deep.equal(['app 0–1', 'idle 1–100']);
     expect(owners([HANDLER], { loopIdleMs: 5 })).to.deep.equal(['app 0–1', 'app 1–100']);
@@ -114,17 +99,6 @@ describe('the ledger of time', () => {
       'app 0–1',
       'app 1–100',
     ]);
-  });
-
-  it('counts nothing that lies outside of the request', () => {
-    const spans = [HANDLER, span('before', -40, 40), span('hindsight', 100, 60), span('db', 120, 30)];
-    const { shares } = ledger(spans);
-    expect(shares.map(({ kind }) => kind)).to.deep.equal(['idle', 'app']);
-  });
-
-  it('without layers counts as own code what nothing else explains', () => {
-    expect(owners([span('db', 10, 30)])).to.deep.equal(['app 0–10', 'db 10–40', 'app 40–100']);
-    expect(owners([])).to.deep.equal(['app 0–100']);
   });
 
   it('says how much of an interval some kinds own', () => {

@@ -58,15 +58,6 @@ describe('visits', () => {
     }
   });
 
-  it('leave a request alone whose caller is not listed, or is of another trace', () => {
-    const rows = rowsOf(
-      { at: 0, url: '/checkout', traceId: TRACE },
-      { at: 1, url: '/a', ...madeBy(99) },
-      { at: 2, url: '/b', ...madeBy(0, TRACE.replace('0', '1')) },
-    );
-    expect(foldVisits(rows).visits.map(({ head }) => head.url)).to.deep.equal(['/b', '/a', '/checkout']);
-  });
-
   it('leave alone what has nothing to do with each other, newest first', () => {
     expect(shapes(rowsOf(page(0, '/a'), page(1, '/b'), { at: 2, url: '/c' }))).to.deep.equal([
       ['/c', [], [], []],
