@@ -23,16 +23,6 @@ function problemOf(text: string): string {
 }
 
 describe('filters of the list', () => {
-  it('are none by default: newest first, the first 25', () => {
-    expect(queryOf('')).to.deep.equal({
-      isAsset: false,
-      sort: 'startedAt',
-      descending: true,
-      limit: 25,
-      offset: 0,
-    });
-  });
-
   it('read each parameter', () => {
     expect(
       queryOf(
@@ -141,26 +131,22 @@ describe('filters of the list', () => {
     'limit=abc',
     'limit=0',
     'limit[]=1',
-    'limit=1&limit=2',
     'page=x',
     'page=0',
     'status=teapot',
     'status=600',
     'from=garbage',
     'from=2026-02-30',
-    'from=2026-13-01',
     'until=yesterday',
     'until=2026-11-20T25:00',
     'over=-1',
     'over=1e999',
     'has=everything',
-    'since=yesterday',
     'since=__proto__',
     'queries=-1',
     'kind=__proto__',
     'sort=toString',
     'order=up',
-    'url[]=1',
     'url[a][b]=1',
     `url=${'x'.repeat(3000)}`,
   ]) /* prettier-ignore */ {
