@@ -671,6 +671,15 @@ describe('the overview panel', () => {
       .and.not.match(/Buffer|not parsed/);
   });
 
+  it('shows a parameter of any name, such as __proto__', async () => {
+    const { token } = await fixture.profileOf({
+      url: '/fines?__proto__=first&__proto__=second&constructor=third',
+    });
+    expect((await page(token))('#received').text()).to.contain(
+      '__proto__: ["first", "second"], constructor: "third"',
+    );
+  });
+
   it('shows the first lines of a body and the last one, and how many there are', async () => {
     const bodyOf = async (count: number, truncated: boolean): Promise<string> => {
       const lines = Array.from({ length: count }, (_, at) => `{"reading":${at}}`);

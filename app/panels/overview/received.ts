@@ -32,14 +32,13 @@ export function isByItself(name: string): boolean {
 }
 
 function objectOf(pairs: readonly { name: string; value: unknown }[]): Json {
-  const values: Record<string, Json> = {};
+  const values = new Map<string, Json>();
   for (const { name, value } of pairs) {
-    const known = values[name];
-    values[name] = Object.hasOwn(values, name)
-      ? [...(Array.isArray(known) ? known : [known ?? null]), value as Json]
-      : (value as Json);
+    const known = values.get(name) ?? null;
+    const all = [...(Array.isArray(known) ? known : [known]), value as Json];
+    values.set(name, values.has(name) ? all : (value as Json));
   }
-  return values;
+  return Object.fromEntries(values);
 }
 
 function changedIn(compared: readonly ComparedValue[], where: string): Set<string> {
