@@ -3,6 +3,7 @@ import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
+import { timeoutOf } from './shared/errors.ts';
 import { holdersText } from './shared/holders.ts';
 import { nameOfLayer, receivedHeader } from './shared/http.ts';
 import { type Call, type Database, endOf, type Interval, type Needs, type Rule } from './shared/kept.ts';
@@ -103,7 +104,7 @@ function stateOf(call: Call, atMs: number): string {
   const { status, headersMs, startMs, sentMs, heldBy = [] } = call;
   if (sentMs === undefined && heldBy.length > 0)
     return `${callName(call)} had waited ${duration(atMs - startMs)} for a free connection of its client, held by ${holdersText(heldBy)}`;
-  if (status !== null && headersMs !== null)
+  if (status !== null && headersMs !== null && startMs + headersMs <= atMs)
     return `${callName(call)} had returned ${status}, but its body was not read to the end for ${duration(atMs - startMs - headersMs)}, which keeps its connection busy`;
   const announced = namedHeader(call.requestHeaders, 'content-length');
   const unsent =
@@ -158,4 +159,36 @@ const clientLeft: Rule<Given> = {
   },
 };
 
-export const endingRules: readonly Rule[] = [workAfterResponse, clientLeft];
+/** The timeout goes on to the error handlers from the last function, as if that had called `next()`. */
+function lastBefore(routing: Given['routing'], atMs: number): Awaited | null {
+  const layer = routing?.layers.findLast(
+    ({ kind, startMs }) => kind !== 'error' && kind !== 'router' && startMs <= atMs,
+  );
+  return layer === undefined
+    ? null
+    : { text: `${nameOfLayer(layer)} had not responded`, place: layer.source };
+}
+
+const timedOut: Rule<Given & Needs<'exception'>> = {
+  name: 'timed-out',
+  needs: ['exception', 'request'],
+  labels: ['timed out'],
+  why: 'The middleware `connect-timeout` passed its error on, which became the response. The finding names the work that had not ended by then; the place is its line.',
+  fix: 'Make that work faster, give it a shorter timeout of its own, or raise the one of the middleware. It does not stop the handler: return if `req.timedout` is set.',
+  find({ exception, ...kept }) {
+    return exception.errors.flatMap((record, index): FindingDraft[] => {
+      const { thrown, atMs, late } = record;
+      const limitMs = timeoutOf(thrown);
+      if (limitMs === null || late) return [];
+      const awaited = awaitedAt(kept, atMs) ?? lastBefore(kept.routing, atMs);
+      const by = kept.routing?.layers.find(({ put }) => put?.includes('req.timedout') === true);
+      const who = by?.source === undefined || by.source === null ? '' : ` (${by.source})`;
+      const sentence = `connect-timeout${who} gave up after ${duration(limitMs)}${awaited === null ? '' : `: ${awaited.text}`}`;
+      const place = awaited?.place ?? by?.source;
+      const common = { panel: 'exception', anchor: `error-${index + 1}`, place };
+      return [{ ...common, broke: 'response', severity: 'bad', sentence }];
+    });
+  },
+};
+
+export const endingRules: readonly Rule[] = [workAfterResponse, clientLeft, timedOut];

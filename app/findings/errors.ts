@@ -14,6 +14,7 @@ import {
   isOfWork,
   lineOf,
   loggedErrorPlace,
+  timeoutOf,
   toldErrorPlace,
   wasSeen,
 } from './shared/errors.ts';
@@ -70,10 +71,10 @@ const errorThrown: Rule<Needs<'exception', 'request' | 'database' | 'http_client
     const isError = status !== null && status >= 400;
     return errors.flatMap((record, index): FindingDraft[] => {
       const { origin, late, atMs } = record;
-      // Reported by unhandled-rejection, stream-failed, logged-error, failure-sent and answered-twice.
+      // Reported by unhandled-rejection, stream-failed, logged-error, failure-sent, answered-twice and timed-out.
       if (origin === 'uncaughtException' || origin === 'unhandledRejection' || origin === 'stream') return [];
       if (!wasSeen(record)) return [];
-      if (isAnsweredTwice(record)) return [];
+      if (isAnsweredTwice(record) || (timeoutOf(record.thrown) !== null && !late)) return [];
       const common = { anchor: `error-${index + 1}`, place: lineOf(record) ?? record.from?.place };
       const isSent = isError && isInResponse(record, request?.response?.text);
       if ((late || origin === 'late') && !isSent) {

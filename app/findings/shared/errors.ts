@@ -14,6 +14,13 @@ export function wasSeen({ origin }: Pick<ThrownRecord, 'origin'>): boolean {
   return origin !== 'logged' && origin !== 'sent';
 }
 
+/** Of the middleware `connect-timeout`, after so many milliseconds; null: another error. timed-out reports it. */
+export function timeoutOf({ chain }: ThrownRecord['thrown']): number | null {
+  const [link] = chain;
+  const isOfPackage = link?.frames.some((frame) => frame.package === 'connect-timeout') === true;
+  return isOfPackage && typeof link.properties.timeout === 'number' ? link.properties.timeout : null;
+}
+
 /** What Node.js throws for a header that is set after the headers were sent (`ERR_HTTP_HEADERS_SENT`). */
 export function isAnsweredTwice({ late, origin, thrown }: ThrownRecord): boolean {
   if (!late && origin !== 'late') return false;
