@@ -6,6 +6,7 @@ import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import type { Context } from '../../app/profiler/record/context.ts';
 import type { RecordReader } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
 import { createRedactor } from '../../app/profiler/masking/redact.ts';
 import { addBusyPage, query } from '../support/observed-samples.ts';
 import { contextWith } from '../support/panel-data.ts';
@@ -23,6 +24,13 @@ function collect(fill: (context: Context) => void): DatabaseData {
   const data = panel.data?.({ collected: keep(fill) } as RecordReader<KeptDatabase>) ?? null;
   if (data === null) throw new Error('Nothing was derived.');
   return data;
+}
+
+function itemsOf(data: DatabaseData, query: Record<string, string> = {}): readonly PageItem[] {
+  const profile = { durationMs: 313.6, panels: {} } as unknown as Profile;
+  const presented = panel.rows?.(data, { profile, amendments: {} }) ?? { sections: [] };
+  const { sections } = rowsPage(presented, { page: { panel: 'database' }, query });
+  return sections.find(({ id }) => id === 'queries')?.items ?? [];
 }
 
 function cardsOf(data: DatabaseData) {
@@ -159,6 +167,16 @@ describe('the database panel', () => {
     for (const secret of ['hunter22', 'hunter23', '4711', 'abcdefgh1']) expect(stored).not.to.contain(secret);
     const [first] = value.data.queries;
     expect(first === undefined ? [] : foundRows(first)[0]).to.include({ id: 7, city: 'Oslo' });
+  });
+
+  it('shows a loop as one row, or each query, slowest first', () => {
+    const data = collect(addBusyPage);
+    const counts = itemsOf(data).map(({ members }) => members.length);
+    expect(counts).to.deep.equal([0, 0, 0, 0, 18, 0, 0]);
+    const bySlowest = itemsOf(data, { order: 'largest' });
+    expect(bySlowest).to.have.length(24);
+    const times = bySlowest.map(({ row }) => row.number ?? 0);
+    expect(times).to.deep.equal(times.toSorted((a, b) => b - a));
   });
 
   it('tells what differs in a loop and which one read may stand for it', () => {
