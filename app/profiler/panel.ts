@@ -195,6 +195,7 @@ export interface BesideProfile {
     steps: readonly Row[];
     others: readonly Row[];
     handlers: readonly string[];
+    reached: string | null;
     middleware: readonly string[];
   }) => Steps<readonly Row[]>;
 }

@@ -1,6 +1,14 @@
-import { resolve } from 'node:path';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { createDefinitions } from '../../app/observe/stacks/definitions.ts';
+import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
+import { atOnce } from '../../app/profiler/turns.ts';
+
+function placesOf(definitions: ReturnType<typeof createDefinitions>, place: string, count: number): string[] {
+  return atOnce(definitions.at(place, count));
+}
 
 describe('names that a line uses', () => {
   const FILES: Readonly<Record<string, string>> = {
@@ -41,10 +49,10 @@ export function other(count: number) {
     `${file}:${(FILES[file]?.split('\n') ?? []).findIndex((line) => line.includes(mark)) + 1}`;
 
   it('are found where they are defined: in its file or in one that this imports', () => {
-    expect(find.at(at('// here'), 1)).to.deep.equal(['src/db.ts:3']);
-    expect(find.at(at('const key = '), 1)).to.deep.equal(['src/orders.ts:8']);
-    expect(find.at(at('const text'), 1)).to.deep.equal(['lib/format/index.js:2', 'src/money.ts:2']);
-    expect(find.at(at('return prices'), 1)).to.deep.equal(['lib/prices.js:1', 'src/orders.ts:17']);
+    expect(placesOf(find, at('// here'), 1)).to.deep.equal(['src/db.ts:3']);
+    expect(placesOf(find, at('const key = '), 1)).to.deep.equal(['src/orders.ts:8']);
+    expect(placesOf(find, at('const text'), 1)).to.deep.equal(['lib/format/index.js:2', 'src/money.ts:2']);
+    expect(placesOf(find, at('return prices'), 1)).to.deep.equal(['lib/prices.js:1', 'src/orders.ts:17']);
   });
 
   it('of whole functions are values and methods of fields and of base classes, too, through files that only export', () => {
@@ -87,7 +95,7 @@ export class Quotes extends Base {
       },
       maps: { sourceLines: () => null },
     });
-    expect(whole.at('src/quotes.ts:12', 4)).to.deep.equal([
+    expect(placesOf(whole, 'src/quotes.ts:12', 4)).to.deep.equal([
       'src/lib/size.ts:1',
       'src/lib/rates.ts:2',
       'src/lib/other.ts:1',
@@ -97,9 +105,123 @@ export class Quotes extends Base {
     ]);
   });
 
+  it('are values of CommonJS, the options of a client, and statements that change it', () => {
+    const files: Readonly<Record<string, string>> = {
+      'src/mail.js': `const { Queue } = require('bullmq');
+const settings = require('./settings');
+const { retry, Order } = require('./config');
+
+const queue = new Queue('mail', {
+  attempts: 3,
+});
+const small = new Queue('small');
+
+exports.send = (to) => {
+  small.add(Order);
+  return queue.add({ ...settings, to, delay: retry.delay });
+};`,
+      'src/settings.js': "'use strict';\nmodule.exports = {\n  cc: [],\n};",
+      'src/config.js': `const Order = require('./order')(db);
+Order.hasMany(Order);
+module.exports = {
+  port: 1,
+  retry: { delay: 2 },
+  Order,
+};`,
+      'src/order.js': 'module.exports = (db) => db.define();',
+    };
+    const commonJs = createDefinitions({
+      root: '/app',
+      files: {
+        lines: (file) =>
+          Object.entries(files)
+            .find(([name]) => file === resolve('/app', name))?.[1]
+            .split('\n') ?? null,
+        changedAt: () => null,
+      },
+      maps: { sourceLines: () => null },
+    });
+    expect(placesOf(commonJs, 'src/mail.js:10', 4)).to.deep.equal([
+      'src/config.js:1',
+      'src/config.js:2',
+      'src/mail.js:5',
+      'src/settings.js:2',
+      'src/config.js:5',
+    ]);
+    expect(atOnce(commonJs.at('src/mail.js:10', 4, 'Order'))).to.deep.equal([
+      'src/config.js:1',
+      'src/config.js:2',
+    ]);
+  });
+
   it('are none of packages, of types, or of the function around the line', () => {
-    expect(find.at(at('// alone'), 1)).to.deep.equal([]);
+    expect(placesOf(find, at('// alone'), 1)).to.deep.equal([]);
     for (const place of ['src/orders.ts', 'src/gone.ts:1', 'src/orders.ts:900', ''])
-      expect(find.at(place, 1), place).to.deep.equal([]);
+      expect(placesOf(find, place, 1), place).to.deep.equal([]);
+  });
+});
+
+describe('names that nothing imports', () => {
+  const root = mkdtempSync(join(realpathSync(tmpdir()), 'names-'));
+  const definitions = createDefinitions({
+    root,
+    files: createSourceFiles({ roots: [root] }),
+    maps: { sourceLines: () => null },
+  });
+  const FILES: Readonly<Record<string, string>> = {
+    'src/app.js': `import { createPipeline } from './core/pipeline.js';
+import { levelRoutes } from './levels.js';
+
+export function createApp() {
+  const intake = createPipeline();
+  app.use(levelRoutes({ limit: 2 }, intake, { audit: new Audit() }));
+}
+
+class Audit {
+  open(id) {}
+}`,
+    'src/levels.js': `export function levelRoutes(options, sink, { audit, cradle }) {
+  router.post('/', (req, res) => {
+    sink.push(req.body);
+    audit.open(options.limit);
+    cradle.calculator.create(1);
+  });
+}`,
+    'src/core/pipeline.js': `export function createPipeline() {
+  return {
+    push: (level) => level,
+  };
+}`,
+    'src/core/calculator.js': 'export class Calculator {\n  create(price) {}\n}',
+    'src/core/other.js': 'export class Other {\n  push(price) {}\n  create(price) {}\n}',
+    'src/ddl.js':
+      'export const ddl = `\ncreate table if not exists "sheets" (\n  id int\n);\ncreate table notes (sheet int REFERENCES sheets)`;',
+  };
+
+  before(() => {
+    for (const [name, text] of Object.entries(FILES)) {
+      mkdirSync(dirname(join(root, name)), { recursive: true });
+      writeFileSync(join(root, name), text);
+    }
+    atOnce(definitions.refresh());
+  });
+
+  after(() => {
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  it('are arguments of the factory around the line, by the file that calls it', () => {
+    expect(placesOf(definitions, 'src/levels.js:3', 1)).to.deep.equal(['src/core/pipeline.js:3']);
+    expect(placesOf(definitions, 'src/levels.js:4', 1)).to.deep.equal(['src/app.js:10']);
+  });
+
+  it('are objects of a container, by its property', () => {
+    expect(placesOf(definitions, 'src/levels.js:5', 1)).to.deep.equal(['src/core/calculator.js:2']);
+  });
+
+  it('have the lines of SQL that create or reference a table', () => {
+    expect(definitions.tables('Sheets')).to.deep.equal(['src/ddl.js:2', 'src/ddl.js:5']);
+    expect(definitions.tables('notes')).to.deep.equal(['src/ddl.js:5']);
+    expect(definitions.tables('sheet')).to.deep.equal([]);
   });
 });

@@ -2,7 +2,7 @@
 import { comparedAsText, valuesByName } from '../../panels/shared/compared-as-text.ts';
 import { writerSteps } from '../../panels/shared/last-writer.ts';
 import { SESSION, sessionWriter } from '../../panels/shared/session-writer.ts';
-import { tableWriters } from '../../panels/shared/table-writers.ts';
+import { tableWriters, writesOf } from '../../panels/shared/table-writers.ts';
 import { ownRequest } from '../../panels/shared/own-request.ts';
 import { dataOf, type Kept } from '../../panels/shared/panel-data.ts';
 import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/read/finding.ts';
@@ -265,7 +265,11 @@ export async function readBeside(
     tableWriters: ofTables,
     brokenBefore: await readBroken(profiles, profile, { writers, tableWriters: ofTables, before }),
     comparedAsText: isSummary ? null : refusedByText(profile, services.sourceAt),
-    codeOf: (ran) => ranCode(ran, { ...services, startedAt: profile.startedAt }),
+    codeOf: (ran) =>
+      ranCode(
+        { ...ran, tables: [...writesOf(ownRequest(profile)).keys()] },
+        { ...services, startedAt: profile.startedAt },
+      ),
   };
   const overview = panels.find(({ name }) => name === OVERVIEW);
   const made = overview?.prepare?.(profile.panels[OVERVIEW]?.data ?? null, { profile, amendments, beside });

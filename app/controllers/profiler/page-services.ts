@@ -45,8 +45,10 @@ export interface PageServices {
   definitions: {
     /** Reads which files define which methods, to be called before. */
     refresh: () => Steps<void>;
-    /** Places of the names that so many lines from a place use. */
-    at: (place: string, count: number) => readonly string[];
+    /** Places of the names that so many lines from a place use, of the last one to `until`. */
+    at: (place: string, count: number, until?: string) => Steps<readonly string[]>;
+    /** Lines of SQL that create a table, or reference it. */
+    tables: (name: string) => readonly string[];
   };
   locateFrontEnd: LocateFrontEnd;
   redactText: (text: string) => string;

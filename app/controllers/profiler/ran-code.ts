@@ -22,9 +22,12 @@ const BEFORE = 4;
 const AFTER = 6;
 /** Definitions that the shown functions use are followed so often. */
 const HOPS = 3;
-const DEFINITION_LINES = 25;
+/** Lines of a comment above a function, and of a table. */
+const COMMENT_LINES = 4;
+const TABLE_LINES = 6;
 /** Their lines say nothing of what was done: a statement of a transaction, a line of the log. */
 const NO_WORK = /^(?:transaction|log\b)/;
+const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 /** The end of a signature that has several lines. */
 const CLOSES = /^\s*[)\]}]/;
 
@@ -43,8 +46,12 @@ export interface RanLines {
   others: readonly Row[];
   /** Lines that registered the handler. */
   handlers: readonly string[];
+  /** Name of the last function of theirs that ran; null: it has none. */
+  reached: string | null;
   /** Lines of the application that registered middleware that ran. */
   middleware: readonly string[];
+  /** Tables that it wrote to. */
+  tables: readonly string[];
 }
 
 interface Part {
@@ -63,8 +70,12 @@ function hasBody({ from, lines }: SourceExcerpt, line: number): boolean {
   return next.trim() !== '' && indentOf(next) > indentOf(lines[line - from]);
 }
 
+function endsInTemplate(lines: readonly string[]): boolean {
+  return (lines.join('').match(/`/g)?.length ?? 0) % 2 === 1;
+}
+
 /** The largest block around a line that is short enough, by the indentation of its first and last line; of a long one the nearest lines. */
-function blockAround(excerpt: SourceExcerpt, line: number, most: number): Omit<Part, 'file'> {
+function blockAround(excerpt: SourceExcerpt, line: number): Omit<Part, 'file'> {
   const { from, lines } = excerpt;
   const given = line - from;
   const at = hasBody(excerpt, line) ? given + 1 : given;
@@ -83,14 +94,26 @@ function blockAround(excerpt: SourceExcerpt, line: number, most: number): Omit<P
       const before = last;
       last = lines.findIndex((text, index) => index > before && indentOf(text) <= indent);
     }
-    if (first === -1 || last === -1 || last - first >= most) break;
+    if (first === -1 || last === -1 || last - first >= MOST_LINES) break;
     [start, end] = [first, last];
     own = indent;
   }
   while (/^\s*@\w/.test(lines[start - 1] ?? '') && indentOf(lines[start - 1]) === indentOf(lines[start]))
     start--;
   if (start === given && end === at && own > 0) [start, end] = [Math.max(0, at - BEFORE), at + AFTER];
+  const isAtMargin = indentOf(lines[start]) === 0;
+  while (isAtMargin && endsInTemplate(lines.slice(start, end + 1)) && end - start < MOST_LINES) end++;
+  end = Math.min(end, lines.length - 1);
+  while (start < given && lines[start]?.trim() === '') start++;
+  while (end > at && lines[end]?.trim() === '') end--;
   return { from: from + start, lines: lines.slice(start, end + 1) };
+}
+
+/** The comment directly above, or its first lines. */
+function commentAbove({ from, lines }: SourceExcerpt, line: number): Omit<Part, 'file'> {
+  const end = line - from;
+  const start = lines.findLastIndex((text, index) => index < end && !COMMENT.test(text)) + 1;
+  return { from: from + start, lines: lines.slice(start, Math.min(end, start + COMMENT_LINES)) };
 }
 
 /** A registration, without its siblings: the statement, and the line that begins the function around it, whose parameters it uses. */
@@ -146,11 +169,22 @@ function textOf(parts: readonly Part[], names: ReadonlyMap<string, string>): str
   return written.join('\n');
 }
 
+/** The line that creates a table and those below it, or one that references it with those around it, to the end of the table. */
+function tableAt({ from, lines }: SourceExcerpt, line: number): Omit<Part, 'file'>[] {
+  const at = line - from;
+  const start = /\bcreate\s+table\b/i.test(lines[at] ?? '') ? at : Math.max(0, at - 2);
+  const shown = lines.slice(start, start + TABLE_LINES);
+  const end = shown.findIndex((text, index) => index > at - start && CLOSES.test(text));
+  return [{ from: from + start, lines: end === -1 ? shown : shown.slice(0, end + 1) }];
+}
+
 /**
  * Without a file that was changed since: the handlers and the functions of steps in the order in which they ran, middleware by the lines
- * that register it, then the functions and values that these use, and the functions of other requests and jobs with those that they use.
+ * that register it, then the functions and values that these use, the functions of other requests and jobs with those that they use, and
+ * tables. With the comment above a function.
  */
-export function* ranCode({ steps, others, handlers, middleware }: RanLines, from: CodeFrom): Steps<Row[]> {
+export function* ranCode(ran: RanLines, from: CodeFrom): Steps<Row[]> {
+  const { steps, others, handlers, reached, middleware, tables } = ran;
   const { sourceAt, definitions, startedAt } = from;
   yield* definitions.refresh();
   const framed = steps.filter(({ label = '' }) => !NO_WORK.test(label));
@@ -158,6 +192,7 @@ export function* ranCode({ steps, others, handlers, middleware }: RanLines, from
   const further = others.filter(({ place }) => !own.has(place)).slice(0, MOST_OTHERS);
   const names = stepsByPlace([...framed, ...further]);
   const parts: Part[] = [];
+  const comments: Part[] = [];
   let room = LONGEST;
 
   function add(
@@ -175,33 +210,37 @@ export function* ranCode({ steps, others, handlers, middleware }: RanLines, from
     const { excerpt } = source;
     if (WRAPPER.test(`> ${excerpt.lines[line - excerpt.from]}`)) return;
     const added = partsOf(excerpt, line).map((part) => ({ file, ...part }));
-    const { length } = textOf(added, names);
+    const above = added.map(({ from: first }) => ({ file, ...commentAbove(excerpt, first) }));
+    const { length } = textOf([...added, ...above], names);
     if (length === 0 || length > room) return;
     room -= length;
     parts.push(...added);
+    comments.push(...above);
   }
 
-  const whole = (most: number) => (excerpt: SourceExcerpt, line: number) => [
-    blockAround(excerpt, line, most),
-  ];
+  const whole = (excerpt: SourceExcerpt, line: number) => [blockAround(excerpt, line)];
   function addChain({ place, path = [] }: Row): void {
-    for (const line of [...path.toReversed(), place ?? []].flat()) add(line, whole(MOST_LINES));
+    for (const line of [...path.toReversed(), place ?? []].flat()) add(line, whole);
   }
 
   /** Adds what these use. */
   function* follow(used: readonly Part[]): Steps<void> {
-    for (const { file, from: first, lines } of used)
-      for (const place of definitions.at(`${file}:${first}`, lines.length)) {
-        add(place, whole(DEFINITION_LINES));
+    for (const part of used) {
+      const { file, from: first, lines } = part;
+      const until = registered.has(part) && reached !== null ? `${reached},` : '';
+      for (const place of yield* definitions.at(`${file}:${first}`, lines.length, until)) {
+        add(place, whole);
         yield;
       }
+    }
   }
 
   for (const place of handlers) add(place, statementAt);
+  const registered = new Set(parts);
   framed.forEach(addChain);
   for (const place of middleware) {
     add(place, (excerpt, line) => (hasBody(excerpt, line) ? statementAt(excerpt, line) : []));
-    for (const used of definitions.at(place, 1)) add(used, whole(MOST_LINES));
+    for (const used of yield* definitions.at(place, 1)) add(used, whole);
     yield;
   }
   let known = 0;
@@ -211,8 +250,12 @@ export function* ranCode({ steps, others, handlers, middleware }: RanLines, from
     yield* follow(used);
     if (hop === 0) further.forEach(addChain);
   }
+  for (const place of tables.flatMap((table) => definitions.tables(table))) {
+    add(place, tableAt);
+    yield;
+  }
   return Array.from(
-    groupBy(parts, ({ file }) => file),
+    groupBy([...parts, ...comments], ({ file }) => file),
     ([file, of]) => ({
       label: file,
       block: { text: textOf(of, names), language: 'ts' },

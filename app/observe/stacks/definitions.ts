@@ -2,50 +2,41 @@
  * Where the names that a function uses are defined: in its own file, or in one that this imports. What they did is on no stack: a function
  * that returned before, a table of prices. Names are found in the text, no code is parsed.
  */
-import { posix, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { escapeRegExp } from '../../profiler/escape-regexp.ts';
+import type { Steps } from '../../profiler/turns.ts';
+import { argumentIn, parameterAt } from './arguments.ts';
+import { type Imported, importedPath, importsIn, moduleName } from './imports.ts';
 import { createMethodIndex, methodsIn } from './method-index.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 
-interface Imported {
-  from: string;
-  /** null: all that the file exports. */
-  name: string | null;
+/** A name, or what is passed for it. */
+interface Expression {
+  file: string;
+  index: number;
+  text: string;
 }
 
 const MOST = 12;
-const NAMED = /(?<![\w$.'"/])([A-Za-z_$][\w$]*)(?:\.(#?[A-Za-z_$][\w$]*))?(?:\.([A-Za-z_$][\w$]*))?/g;
+const NAMED =
+  /(?<![\w$'"/]|(?<!\.)\.)([A-Za-z_$][\w$]*)(?:\.(#?[A-Za-z_$][\w$]*))?(?:\.([A-Za-z_$][\w$]*))?/g;
 /** Names that any route is registered with. */
 const REGISTERS = /^(?:app|router|routes)$/;
 /** Of Express and of the language. */
 const GIVEN = /^(?:req|res|next|request|response|process|console|Object|JSON|Math|Promise|Date|Array)$/;
 const MADE_BY = /=\s*new\s+([A-Za-z_$][\w$]*)/;
-const IMPORT =
-  /\b(?:import\s+(?:type\s+(?!from\b))?|(?:const|let|var)\s+)([\w$]+)?[\s,]*(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*(?:from|=\s*(?:await\s+)?(?:require|import)\()\s*['"]((?:\.|[@~#]\/)[^'"]+)['"]/g;
 /** `...require('./money')`, `Money: require('./money')` in an object of exports. */
 const IN_OBJECT = /(?:\.\.\.|([A-Za-z_$][\w$]*)\s*:\s*)require\(\s*['"](\.[^'"]+)['"]\s*\)/g;
 const RE_EXPORT = /\bexport\s+(?:\*|\{([^}]*)\})\s*from\s*['"](\.[^'"]+)['"]/g;
 /** Modules that are followed from one to the next. */
 const DEEPEST = 4;
-/** `@/orders`: the usual alias of the folder of the sources. */
-const ALIAS = /^[@~#]\//;
+const MOST_CALLERS = 4;
+/** Statements such as `Order.hasMany(Part)` or `schema.pre('save', …)`. */
+const MOST_STATEMENTS = 3;
+const EXPORTS_ALL = /^(?:module\.exports\s*=|export\s+default\b)/;
+const EXPORTS_ONE = /^(?:module\.exports\s*=|export\s+default)\s*([\w$]+);?$/;
 const SOURCES = ['', '.ts', '.js', '.mjs', '.cjs', '/index.ts', '/index.js'];
-
-function importsIn(lines: readonly string[]): Map<string, Imported> {
-  const imports = new Map<string, Imported>();
-  for (const [, one, all, names = '', from = ''] of lines.join('\n').matchAll(IMPORT)) {
-    for (const name of [one, all]) if (name !== undefined) imports.set(name, { from, name: null });
-    for (const part of names.split(',').filter((one) => one.trim() !== '')) {
-      const [name = '', as = name] = part
-        .trim()
-        .replace(/^type\s+/, '')
-        .split(/\s*:\s*|\s+as\s+/);
-      imports.set(as, { from, name });
-    }
-  }
-  return imports;
-}
 
 /** Index of the line at the left margin that defines it; -1: none, or it is of a package. */
 function definedIn(lines: readonly string[], name: string): number {
@@ -60,14 +51,15 @@ const MADE_OF_PACKAGE = /=\s*(?:await\s+)?(?:new\s+([\w$]+)(?:\.[\w$]+)*|([\w$]+
 
 function isFromPackage(lines: readonly string[], name: string): boolean {
   const escaped = `(?<![\\w$])${escapeRegExp(name)}(?![\\w$])`;
-  const loaded = new RegExp(`\\b(?:import|require)\\b.*${escaped}|${escaped}.*\\brequire\\(`);
+  const loaded = new RegExp(`\\bimport\\b[^'"]*${escaped}|${escaped}.*\\brequire\\(`);
   return lines.some((line) => loaded.test(line));
 }
 
-/** The client of a database, an application: made by a package, so it says nothing of what was done with it. */
+/** The client of a database, an application: made by a package, so it says nothing of what was done with it, unless its options have lines. */
 function isOfPackage(lines: readonly string[], index: number): boolean {
-  const [, made, by = made] = MADE_OF_PACKAGE.exec(lines[index] ?? '') ?? [];
-  return by !== undefined && !importsIn(lines).has(by) && isFromPackage(lines, by);
+  const line = lines[index] ?? '';
+  const [, made, by = made] = MADE_OF_PACKAGE.exec(line) ?? [];
+  return !line.endsWith('{') && by !== undefined && !importsIn(lines).has(by) && isFromPackage(lines, by);
 }
 
 /** Index of the line that defines a method; -1: none. */
@@ -78,6 +70,19 @@ function methodIn(lines: readonly string[], name: string): number {
 /** The class that the classes of a file extend; empty: none. */
 function baseIn(lines: readonly string[]): string {
   return lines.map((line) => /\bclass\b.*\bextends\s+([\w$]+)/.exec(line)?.[1]).find(Boolean) ?? '';
+}
+
+/** Index of the line that has the name as a key of what a file exports; -1: none. */
+function keyIn(lines: readonly string[], name: string): number {
+  const first = lines.findIndex((line) => EXPORTS_ALL.test(line));
+  const key = new RegExp(`(?:^\\s+|[{,]\\s*)${escapeRegExp(name)}\\s*[:(,}]`);
+  return first === -1 ? -1 : lines.findIndex((line, index) => index >= first && key.test(line));
+}
+
+/** The right side of the first line that declares it; null: none. */
+function valueIn(lines: readonly string[], name: string): string | null {
+  const declared = new RegExp(`^\\s*(?:const|let|var)\\s+${escapeRegExp(name)}\\s*(?::[^=]*)?=\\s*(.*)`);
+  return lines.map((line) => declared.exec(line)?.[1]).find((one) => one !== undefined) ?? null;
 }
 
 export function createDefinitions({
@@ -100,7 +105,7 @@ export function createDefinitions({
     const isClass = /\bclass\s/.test(line);
     if (/\bclass\b.*\bextends\s+\w*Error\b/.test(line)) return null;
     const method = member ?? (isClass ? 'constructor' : undefined);
-    if (method === undefined || /\bfunction\b/.test(line)) return `${file}:${index + 1}`;
+    if (method === undefined) return `${file}:${index + 1}`;
     const at = methodIn(lines, method);
     if (at !== -1) return `${file}:${at + 1}`;
     // A class of fields alone says what a body may have.
@@ -111,7 +116,7 @@ export function createDefinitions({
   }
 
   function moduleOf(from: string, file: string): { file: string; lines: readonly string[] } | null {
-    const path = from.startsWith('.') ? posix.join(posix.dirname(file), from) : from.replace(ALIAS, 'src/');
+    const path = importedPath(from, file);
     const typed = path.replace(/\.([cm]?)jsx?$/, '.$1ts');
     for (const found of [...SOURCES.map((end) => path + end), typed]) {
       const lines = linesOf(found);
@@ -132,7 +137,9 @@ export function createDefinitions({
     const { lines } = found;
     const names = name === null ? [member ?? [], 'default'].flat() : [name];
     const at = names.map((one) => definedIn(lines, one)).find((index) => index !== -1);
-    const whole = lines.findIndex((line) => /^(?:module\.exports\s*=|export\s+default\b)/.test(line));
+    const exported = lines.findIndex((line) => EXPORTS_ALL.test(line));
+    const alone = EXPORTS_ONE.exec(lines[exported] ?? '')?.[1];
+    const whole = alone === undefined ? exported : definedIn(lines, alone);
     const index = at ?? (name === null ? whole : -1);
     if (index !== -1) return isOfPackage(lines, index) ? null : withMethod(found.file, index, member);
     const text = lines.join('\n');
@@ -151,6 +158,44 @@ export function createDefinitions({
       const where = imported(one, found.file, member, depth + 1);
       if (where !== null) return where;
     }
+    const key = further.length === 0 ? keyIn(lines, wanted) : -1;
+    return key === -1 ? null : `${found.file}:${key + 1}`;
+  }
+
+  /** The value of an expression that is a name or makes an object: `createIngest(store)`, `new Store()`. */
+  function valueOf({ file, index, text }: Expression, member: string, depth: number): string | null {
+    const name = /^(?:await\s+)?(?:new\s+)?([\w$]+)\s*(?=[(<;]|$)/.exec(text)?.[1];
+    if (name === undefined || depth === DEEPEST) return null;
+    const lines = linesOf(file) ?? [];
+    const from = importsIn(lines).get(name);
+    if (from !== undefined) return imported(from, file, member);
+    const value = valueIn(lines, name);
+    if (value !== null) return valueOf({ file, index, text: value }, member, depth + 1);
+    const own = definedIn(lines, name);
+    return own === -1
+      ? ofParameter({ file, index, text: name }, member, depth + 1)
+      : withMethod(file, own, member);
+  }
+
+  /** The method of what files pass for a parameter of the function around a line, which they import. */
+  function ofParameter({ file, index, text: name }: Expression, member: string, depth = 0): string | null {
+    const parameter = parameterAt(linesOf(file) ?? [], index, name);
+    if (parameter === null) return null;
+    const { of } = parameter;
+    for (const caller of methods.importing(file).slice(0, MOST_CALLERS)) {
+      const lines = linesOf(caller) ?? [];
+      const names = Array.from(importsIn(lines), ([local, { from, name: own }]) =>
+        moduleName(importedPath(from, caller)) === moduleName(file) && (own ?? of) === of
+          ? escapeRegExp(local)
+          : [],
+      ).flat();
+      const called = new RegExp(`(?<![\\w$.])(?:${names.join('|')})(?:\\.${escapeRegExp(of)})?\\(`);
+      const passed = names.length === 0 ? null : argumentIn(lines, called, parameter);
+      const where = passed === null ? null : valueOf({ file: caller, ...passed }, member, depth);
+      // Of a container, its maker is the application itself.
+      const [, made = '', line] = /^(.*):(\d+)$/.exec(where ?? '') ?? [];
+      if ((linesOf(made)?.[Number(line) - 1] ?? '').includes(member)) return where;
+    }
     return null;
   }
 
@@ -165,8 +210,25 @@ export function createDefinitions({
     return at === -1 ? null : `${file}:${at + 1}`;
   }
 
-  /** Places of the names that so many lines from a place use. `refresh` comes before. */
-  function at(place: string, count: number): string[] {
+  /** Of a parameter: the only method of that name, of `cradle.orders.find` that of `orders`; else what is passed for it. */
+  function ofUnknown(name: Expression, member: string, further: string | undefined): string | null {
+    if (GIVEN.test(name.text) || isFromPackage(linesOf(name.file) ?? [], name.text)) return null;
+    return (
+      (further === undefined ? null : methods.find(member, further)) ??
+      methods.find(name.text, member) ??
+      ofParameter(name, member)
+    );
+  }
+
+  /** Lines at the left margin that begin with the name: they change what it is. */
+  function statementsOn(file: string, name: string): string[] {
+    return (linesOf(file) ?? [])
+      .flatMap((line, index) => (line.startsWith(`${name}.`) ? `${file}:${index + 1}` : []))
+      .slice(0, MOST_STATEMENTS);
+  }
+
+  /** Places of the names that so many lines from a place use, of the last one to `until`. `refresh` comes before. */
+  function* at(place: string, count: number, until = ''): Steps<string[]> {
     const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
     const lines = file === '' ? null : linesOf(file);
     if (lines === null) return [];
@@ -174,9 +236,13 @@ export function createDefinitions({
     const near = (index: number): boolean => index >= first && index < first + count;
     const imports = importsIn(lines);
     const found = new Set<string>();
-    const shown = lines.slice(first, first + count).join('\n');
-    for (const [, name = '', member, further] of shown.matchAll(NAMED)) {
-      if (REGISTERS.test(name) || found.size === MOST) continue;
+    const whole = lines.slice(first, first + count).join('\n');
+    const end = until === '' ? -1 : whole.indexOf(until);
+    const shown = end === -1 ? whole : whole.slice(0, end + until.length);
+    const used = new Map(Array.from(shown.matchAll(NAMED), (match) => [match[0], match]));
+    for (const [, name = '', member, further] of used.values()) {
+      if (REGISTERS.test(name) || found.size >= MOST) continue;
+      yield;
       if (name === 'this' && member !== undefined && further !== undefined) {
         const where = ofField(lines, file, member, further) ?? methods.find(member, further);
         if (where !== null) found.add(where);
@@ -185,20 +251,21 @@ export function createDefinitions({
       const isOfClass = name === 'this' || name === 'super';
       const own = isOfClass ? methodIn(lines, member ?? '') : imports.has(name) ? -1 : definedIn(lines, name);
       const from = isOfClass && own === -1 ? imports.get(baseIn(lines)) : imports.get(name);
-      const isParameter = from === undefined && own === -1 && !isOfClass && member !== undefined;
-      const where = isParameter
-        ? GIVEN.test(name) || isFromPackage(lines, name)
-          ? null
-          : methods.find(name, member)
+      const isUnknown = from === undefined && own === -1 && !isOfClass && member !== undefined;
+      const where = isUnknown
+        ? ofUnknown({ file, index: first, text: name }, member, further)
         : from !== undefined
           ? imported(from, file, member)
           : own === -1 || near(own) || isOfPackage(lines, own)
             ? null
             : withMethod(file, own, isOfClass ? undefined : member);
-      if (where !== null) found.add(where);
+      if (where === null) continue;
+      found.add(where);
+      const of = from === undefined ? file : (moduleOf(from.from, file)?.file ?? file);
+      if (!isUnknown && !isOfClass) for (const one of statementsOn(of, from?.name ?? name)) found.add(one);
     }
     return [...found];
   }
 
-  return { at, refresh: methods.refresh };
+  return { at, tables: methods.tables, refresh: methods.refresh };
 }

@@ -1,11 +1,12 @@
 /**
- * Which files of an application define a method: of a parameter, as dependency injection has them, no line says what it is. Read in steps
- * when code is shown, and again only if a file was changed.
+ * Which files of an application define a method, import another file or name a table: of a parameter, as dependency injection has them,
+ * no line says what it is. Read in steps when code is shown, and again only if a file was changed.
  */
 import { type Dir, type Dirent, opendirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
-import { groupBy } from '../../profiler/group-by.ts';
+import { addTo } from '../../profiler/group-by.ts';
 import type { Steps } from '../../profiler/turns.ts';
+import { importedPath, importsIn, moduleName } from './imports.ts';
 import type { SourceFiles } from './source-files.ts';
 
 const MOST_FILES = 1000;
@@ -22,6 +23,7 @@ const METHOD =
   /^[ \t]+(?:(?:public|private|protected|static|override|async|get|set)\s+)*\*?(#?[A-Za-z_$][\w$]*)\s*(?:=(?!=)|:|[(<]).*(?:\{|=>|\($)/;
 /** `return { find: (id) => rows.get(id) };` */
 const IN_LINE = /[{,]\s*([A-Za-z_$][\w$]*)\s*:\s*(?:async\s*)?(?:\([^)]*\)|[\w$]+)\s*=>/g;
+const TABLE = /\b(?:create\s+table(?:\s+if\s+not\s+exists)?|references)\s+["`]?(\w+)/gi;
 /** They begin like a method. */
 const KEYWORD = /^(?:if|for|while|switch|catch|return|await|with|function|const|let|var|else|do|try)$/;
 /** Of values of the language and of Express: found only by the name of what they belong to. */
@@ -34,6 +36,10 @@ const COMMON = new Set([
 interface Indexed {
   changedAt: number | null;
   methods: ReadonlyMap<string, number>;
+  /** Modules by their name. */
+  imports: ReadonlySet<string>;
+  /** Index of a line, and the table that it creates or references. */
+  tables: readonly (readonly [at: number, table: string])[];
 }
 
 function plain(name: string): string {
@@ -83,6 +89,20 @@ function entriesOf(path: string): Dirent[] {
   return entries;
 }
 
+function tablesIn(lines: readonly string[]): Indexed['tables'] {
+  return lines.flatMap((line, at) =>
+    line.length > LONGEST_LINE
+      ? []
+      : Array.from(line.matchAll(TABLE), ([, table = '']) => [at, table.toLowerCase()] as const),
+  );
+}
+
+/** Places of methods and of tables, and files that import a module. */
+function emptyNames() {
+  const empty = (): Map<string, string[]> => new Map();
+  return { methods: empty(), importing: empty(), tables: empty() };
+}
+
 export function createMethodIndex({
   root,
   files,
@@ -91,7 +111,7 @@ export function createMethodIndex({
   files: Pick<SourceFiles, 'lines' | 'changedAt'>;
 }) {
   let byFile = new Map<string, Indexed>();
-  let byName: ReadonlyMap<string, readonly { place: string }[]> = new Map();
+  let byName = emptyNames();
   let listedAt = -Infinity;
 
   let folders = 0;
@@ -106,6 +126,12 @@ export function createMethodIndex({
     }
   }
 
+  function indexed(file: string): Omit<Indexed, 'changedAt'> {
+    const lines = files.lines(resolve(root, file)) ?? [];
+    const imports = Array.from(importsIn(lines).values(), ({ from }) => moduleName(importedPath(from, file)));
+    return { methods: methodsIn(lines), imports: new Set(imports), tables: tablesIn(lines) };
+  }
+
   return {
     *refresh(): Steps<void> {
       const now = performance.now();
@@ -117,23 +143,29 @@ export function createMethodIndex({
         if (found.size === MOST_FILES) break;
         const changedAt = files.changedAt(resolve(root, file));
         const known = byFile.get(file);
-        const methods =
-          known?.changedAt === changedAt ? known.methods : methodsIn(files.lines(resolve(root, file)) ?? []);
-        found.set(file, { changedAt, methods });
+        found.set(file, known?.changedAt === changedAt ? known : { changedAt, ...indexed(file) });
         yield;
       }
       byFile = found;
-      const all = [...found].flatMap(([file, { methods }]) =>
-        Array.from(methods, ([name, at]) => ({ name, place: `${file}:${at + 1}` })),
-      );
-      byName = groupBy(all, ({ name }) => name);
+      const names = emptyNames();
+      for (const [file, { methods, imports, tables }] of found) {
+        for (const [name, at] of methods) addTo(names.methods, name, `${file}:${at + 1}`);
+        for (const module of imports) addTo(names.importing, module, file);
+        for (const [at, table] of tables) addTo(names.tables, table, `${file}:${at + 1}`);
+        yield;
+      }
+      byName = names;
     },
+    /** Files that import a file. */
+    importing: (file: string): readonly string[] => byName.importing.get(moduleName(file)) ?? [],
+    /** Lines of SQL that create a table, or reference it. */
+    tables: (name: string): readonly string[] => byName.tables.get(name.toLowerCase()) ?? [],
     /** The only method of that name, or the one in a file that is named like its object; null: none, or several. */
     find(object: string, method: string): string | null {
-      const all = byName.get(method) ?? [];
-      const named = all.filter(({ place }) => isNamedLike(place.replace(/:\d+$/, ''), object));
+      const all = byName.methods.get(method) ?? [];
+      const named = all.filter((place) => isNamedLike(place.replace(/:\d+$/, ''), object));
       const [one] = named.length > 0 ? named : COMMON.has(method) ? [] : all;
-      return one === undefined || (named.length || all.length) > 1 ? null : one.place;
+      return one === undefined || (named.length || all.length) > 1 ? null : one;
     },
   };
 }

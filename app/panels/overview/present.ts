@@ -18,6 +18,7 @@ import { NOBODY, type OverviewData, type Ran } from './ran.ts';
 import { answeredRow, comparedRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
 import { shareRow, sharesNote, timelineOf } from '../shared/timeline-data.ts';
 import { type ComparedValue, compareValues } from '../shared/compare-values.ts';
+import { thrownAt } from '../shared/kept-panels.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { isRead } from '../shared/statements.ts';
 import { askedSteps } from './asked.ts';
@@ -78,6 +79,8 @@ function* exchangeOf(
   const marks = sections.map(({ rows }) =>
     rows.flatMap(({ text }) => (typeof text === 'string' ? (text.match(NUMBERED_MARK) ?? []) : [])),
   );
+  const found = beside?.findings.map(({ label, place, path }) => ({ label, place, path })) ?? [];
+  const thrown = thrownAt(profile);
   const code =
     beside === undefined
       ? []
@@ -85,10 +88,12 @@ function* exchangeOf(
           steps: [
             ...asked.steps,
             ...rowNamed(sections, 'status'),
-            ...beside.findings.map(({ label, place, path }) => ({ label, place, path })),
+            ...found,
+            ...(found.some(({ place }) => place === thrown) ? [] : [{ label: 'thrown', place: thrown }]),
           ],
           others: otherRows(beside),
           handlers: rowNamed(sections, 'handler').flatMap(({ place }) => place ?? []),
+          reached: ran.handler?.handler ?? null,
           middleware: ran.registered,
         });
   const masked = new Set(marks.flat()).size < 2 ? -1 : marks.findIndex((of) => of.length > 0);

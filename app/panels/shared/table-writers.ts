@@ -21,7 +21,7 @@ function tablesRead({ kept: { database } }: Other, written: ReadonlySet<string>)
 }
 
 /** The last write of a request to each table. */
-function writesOf({ head, kept: { database } }: Other): Map<string, TableWriter> {
+export function writesOf({ head, kept: { database } }: Other): Map<string, TableWriter> {
   const { queries = [], statements = [] } = database ?? {};
   const tables = statements.map(({ sql, system }) =>
     isWriting(sql) ? aboutStatement(sql, system).table : undefined,

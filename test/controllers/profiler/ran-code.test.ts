@@ -42,6 +42,38 @@ class Orders {
 ${'  // Nothing.\n'.repeat(40)}}
 
 export const orders = new Orders();`,
+  'src/letters.ts': `import { ready } from './ready.ts';
+import { late } from './late.ts';
+
+router.post('/letters', ready, (req, res) => {
+  late(req);
+});
+
+/**
+ * The text of a letter.
+ * It is sent as it is.
+ * One.
+ * Two.
+ */
+export function letter() {
+  throw new Error(TEXT);
+}
+
+const TEXT = \`Dear,
+
+\${name}\`;
+`,
+  'src/ready.ts': 'export const ready = (req, res, next) => next(new Error());',
+  'src/late.ts': 'export const late = (req) => req;',
+  'src/ddl.ts': `export const DDL = \`
+create table parts (
+  id int
+);
+create table bolts (
+  id int,
+  part int references parts
+);
+\`;`,
   'src/prices.ts': `const RATES = { small: 2, large: 3 };
 
 export const priceOf = (
@@ -89,11 +121,14 @@ describe('the code that ran', () => {
       const excerpt = excerptOf(linesOf(file) ?? [], Number(line), { before: 40, after: 40 });
       return excerpt === null ? null : { excerpt, changedAt: file === 'src/store.ts' ? changedAt : null };
     },
-    definitions: createDefinitions({
-      root: '/app',
-      files: { lines: linesOf, changedAt: () => null },
-      maps: { sourceLines: () => null },
-    }),
+    definitions: {
+      ...createDefinitions({
+        root: '/app',
+        files: { lines: linesOf, changedAt: () => null },
+        maps: { sourceLines: () => null },
+      }),
+      tables: (name) => (name === 'parts' ? ['src/ddl.ts:2', 'src/ddl.ts:7'] : []),
+    },
   });
   const server = usePages(fixture);
   let changedAt: number | null = null;
@@ -204,6 +239,51 @@ describe('the code that ran', () => {
     expect(Object.keys(code)).to.deep.equal(['src/api-key.ts', 'src/app.ts']);
     expect(code['src/api-key.ts']).to.match(/1 \| const KEYS[^]*3 \| export function apiKey/);
     expect(code['src/app.ts']).to.match(/^ +7 \| app\.use\(\(req[^]*10 \| \}\);$/);
+  });
+
+  it('has tables that the request wrote to and those that reference them, last', async () => {
+    const { token } = await fixture.profileOf({
+      more(context) {
+        lasting(context, 20);
+        const insert = { sql: 'insert into parts values (1)', caller: 'src/store.ts:2', path: [], rows: 1 };
+        context.add('query', query({ ...insert, startMs: 1, durationMs: 1 }));
+      },
+    });
+    const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
+    expect(Object.keys(code).at(-1)).to.equal('src/ddl.ts');
+    expect(code['src/ddl.ts']).to.match(
+      /^ +2 \| create table parts[^]* 4 \| \);\n +5 \| .*\n.*\n +7 \| .*references parts\n +8 \| \);$/,
+    );
+  });
+
+  it('has the comment above a function, a template to its end, and the line that threw', async () => {
+    const { token } = await fixture.profileOf({
+      more(context) {
+        lasting(context, 20);
+        const error = new Error('no');
+        error.stack = `Error: no\n    at letter (${resolve('src/letters.ts')}:15:9)`;
+        context.add('error', { error, origin: 'handled', atMs: 1, status: 400 });
+      },
+    });
+    const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
+    expect(code['src/letters.ts']).to.match(
+      / 8 \| \/\*\*\n +9 .*\n +10 .*\n +11 \| .*\n +\|\n +14 \| export/,
+    );
+    expect(code['src/letters.ts']).to.match(/^> 15 \| .*← .*$/m);
+    expect(code['src/letters.ts']).to.match(/18 \| const TEXT[^]*20 \| \$\{name\}`;$/m);
+  });
+
+  it('has no code behind the function of a route that ran last', async () => {
+    const { token } = await fixture.profileOf({
+      more(context) {
+        lasting(context, 20);
+        const [pattern, source] = ['/letters', 'src/letters.ts:4'];
+        context.add('layer', layer({ kind: 'handler', name: 'ready', pattern, source, startMs: 1 }));
+        context.add('route', { method: 'GET', pattern, handler: 'ready', source, params: {} });
+      },
+    });
+    const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
+    expect(Object.keys(code)).to.deep.equal(['src/letters.ts', 'src/ready.ts']);
   });
 
   it('has no file that was changed since, and no other code', async () => {
