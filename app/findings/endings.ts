@@ -91,7 +91,13 @@ type Given = Needs<'request', 'http_client' | 'database' | 'routing'>;
 /** No client is so impatient by itself: it canceled, as a search field does that asks for something else. */
 const CANCELED_MS = 1000;
 
+/** A timeout of a call that waits for a connection of its client begins only when it has one. */
+const NO_CALL_FIX =
+  'Find what the code waits for at this place: no call or query of this request was running. It may be a free connection of an HTTP client (an earlier response whose body nobody read keeps one), a lock, or a missing response.';
+
 interface Awaited {
+  /** Of neither a call nor a query. */
+  isIdle?: true;
   text: string;
   place: string | null;
 }
@@ -129,7 +135,7 @@ function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awa
     layer.kind === 'handler'
       ? 'had not responded'
       : `had neither responded nor called next() for ${duration(atMs - layer.startMs)}`;
-  return { text: `${nameOfLayer(layer)} ${what}`, place: layer.source };
+  return { isIdle: true, text: `${nameOfLayer(layer)} ${what}`, place: layer.source };
 }
 
 const clientLeft: Rule<Given> = {
@@ -155,7 +161,8 @@ const clientLeft: Rule<Given> = {
     const sentence = `${who} after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
     const severity = awaited === null || durationMs < CANCELED_MS ? 'info' : 'warn';
     const label = isHere ? 'connection closed' : 'client left';
-    return [{ label, severity, sentence, anchor: 'response', place: awaited?.place }];
+    const fix = awaited?.isIdle === true ? { fix: NO_CALL_FIX } : {};
+    return [{ label, severity, sentence, anchor: 'response', place: awaited?.place, ...fix }];
   },
 };
 

@@ -51,15 +51,16 @@ function isKept({ id, ownId, error }: Job): boolean {
   return error === null && id !== null && ownId?.isRemovedLater === false;
 }
 
-/** A value that the data of both have, and that is another one; masked ones can't be compared. */
-function differenceOf(job: Job, before: Job): { path: string; own: string; other: string } | null {
+const LISTED_FIELDS = 4;
+
+/** `shade B1, not A2`: values that the data of both have, and that differ; masked ones can't be compared. */
+function differencesOf(job: Job, before: Job): string[] {
   const others = new Map(leavesOf(before.data).map(({ path, value }) => [path, String(value)]));
-  for (const { path, value } of leavesOf(job.data)) {
+  return leavesOf(job.data).flatMap(({ path, value }) => {
     const [own, other] = [String(value), others.get(path)];
-    if (other !== undefined && other !== own && !isMasked(own) && !isMasked(other))
-      return { path, own, other };
-  }
-  return null;
+    if (other === undefined || other === own || isMasked(own) || isMasked(other)) return [];
+    return [`${excerpt(path, 40)} ${excerpt(own, 40)}, not ${excerpt(other, 40)}`];
+  });
 }
 
 const STORES = /^(?:SET|SETEX|PSETEX|MSET|HSET|HMSET|RPUSH|LPUSH|SADD|ZADD|XADD|JSON\.SET)$/;
@@ -126,12 +127,15 @@ const jobIgnored: Rule<Needs<'jobs', 'request' | 'database' | 'cache'>> = {
           ? 'an earlier one of this request'
           : `one that ${requestText(former.request)} had added`;
       const same = `The job ${nameOf(job)} has the id ${excerpt(job.id ?? '', 60)} of ${who}`;
-      const ignored = 'as long as that one is stored, waiting or done, BullMQ does not add this one';
+      const ignored =
+        doneIn === undefined
+          ? 'as long as that one is stored, waiting or done, BullMQ does not add this one'
+          : 'that one is done and still stored, so BullMQ did not add this one, and no job runs for it';
       const common = { anchor: `j${index + 1}`, place: job.caller };
-      const difference = differenceOf(job, former.job);
-      if (difference === null) return [{ ...common, severity: 'info', sentence: `${same}: ${ignored}` }];
-      const { path, own, other } = difference;
-      const data = `${excerpt(path, 40)} ${excerpt(own, 40)}, not ${excerpt(other, 40)}`;
+      const differences = differencesOf(job, former.job);
+      if (differences.length === 0) return [{ ...common, severity: 'info', sentence: `${same}: ${ignored}` }];
+      const more = differences.length > LISTED_FIELDS ? '; …' : '';
+      const data = `${differences.slice(0, LISTED_FIELDS).join('; ')}${more}`;
       const sentence = `${same}, but other data (${data}): ${ignored}`;
       return [{ ...common, broke: 'unseen', severity: 'bad', sentence }];
     });

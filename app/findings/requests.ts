@@ -1,5 +1,6 @@
 /** Requests that reached no route, or another one, and bodies that nobody read. */
 import type { ConfigurationData } from '../panels/configuration/data.ts';
+import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
@@ -389,7 +390,30 @@ function signatureOf(request: KeptRequest | undefined): string | null {
   return request?.headers?.find(({ name }) => SIGNATURE_HEADER.test(name))?.name.toLowerCase() ?? null;
 }
 
-const signatureOverParsed: Rule<Needs<'request', 'routing'>> = {
+const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s"[\]{}:,]+|\S/g;
+
+/** `84.50 as 84.5`: the first part of the body that is another one if it is written again; empty: it is not known. */
+function rewrittenAs({ text, truncated, parsed }: NonNullable<KeptRequest['body']>): string {
+  if (text === null || truncated || parsed === undefined) return '';
+  const [sent, again] = [text, JSON.stringify(parsed)].map((one) => one.match(TOKENS) ?? []);
+  const at = sent?.findIndex((token, index) => token !== again?.[index]) ?? -1;
+  if (at === -1) return ' leaves out blanks:';
+  return ` writes ${excerpt(sent?.[at] ?? '', 40)} as ${excerpt(again?.[at] ?? '', 40)}:`;
+}
+
+const MAKES_SIGNATURE = /createHmac|createVerify|timingSafeEqual|JSON\.stringify\(req/;
+
+/** The line that makes the signature, near the one that threw the refusal. */
+function signedAt(exception: ExceptionData | undefined): string | null {
+  const frame = exception?.errors.find(({ origin }) => origin === 'passed on' || origin === 'handled')?.place
+    ?.frame;
+  if (frame?.file === undefined || frame.file === null || frame.line === null) return null;
+  const { from, lines } = frame.excerpt ?? { from: frame.line, lines: [] };
+  const at = lines.findIndex((line) => MAKES_SIGNATURE.test(line));
+  return `${frame.file}:${at === -1 ? frame.line : from + at}`;
+}
+
+const signatureOverParsed: Rule<Needs<'request', 'routing' | 'exception'>> = {
   name: 'signature-over-parsed',
   needs: ['request'],
   labels: ['signature of other bytes'],
@@ -397,10 +421,17 @@ const signatureOverParsed: Rule<Needs<'request', 'routing'>> = {
   fix: "Sign the bytes that came: `express.raw({ type: 'application/json' })` for this route, or keep them with `verify` of `express.json`. `JSON.stringify(req.body)` writes 3.0 as 3, and leaves blanks out.",
   compares: ({ request }, { status }) =>
     request.body?.writtenAgain !== undefined && [400, 401, 403].includes(status ?? 0),
-  find({ request, routing }, { status }, { earlier }) {
-    const { writtenAgain, bytes = 0 } = request.body ?? {};
+  find({ request, routing, exception }, { status }, { earlier }) {
+    const { body } = request;
+    const { writtenAgain, bytes = 0 } = body ?? {};
     const name = signatureOf(request);
-    if (writtenAgain === undefined || name === null || ![400, 401, 403].includes(status ?? 0)) return [];
+    if (
+      body === null ||
+      writtenAgain === undefined ||
+      name === null ||
+      ![400, 401, 403].includes(status ?? 0)
+    )
+      return [];
     const accepted = earlier.flatMap(({ head, kept }) => {
       const before = kept.request;
       return head.status !== null && head.status < 300 && signatureOf(before) === name ? [before?.body] : [];
@@ -410,13 +441,13 @@ const signatureOverParsed: Rule<Needs<'request', 'routing'>> = {
     if (accepted.length === 0 && !/signature|hmac/i.test(request.response?.text ?? '')) return [];
     const { layers = [] } = routing ?? {};
     const parser = layers.find((layer) => layer.name === 'jsonParser')?.source;
-    const by = parser === undefined || parser === null ? '' : ` by express.json (${parser})`;
+    const by = parser === undefined || parser === null ? '' : `, parsed by express.json (${parser}),`;
     const others =
       accepted.length === 0
         ? ''
-        : `; ${count(accepted.length, 'earlier request')} with a body that is the same text either way got through`;
-    const sentence = `The body has ${count(bytes, 'byte')}, and ${count(writtenAgain)} if it is parsed${by} and written again: a signature computed over JSON.stringify(req.body) never equals ${excerpt(name, 60)}, which is of the bytes as sent${others}`;
-    const place = refusedAt(request, routing);
+        : `; ${count(accepted.length, 'earlier request')} got through, with ${accepted.length === 1 ? 'a body' : 'bodies'} that it writes as sent`;
+    const sentence = `JSON.stringify(req.body)${rewrittenAs(body)} the body${by} has ${count(bytes, 'byte')} as sent and ${count(writtenAgain)} written again, so a signature of that text never equals ${excerpt(name, 60)}${others}`;
+    const place = signedAt(exception) ?? refusedAt(request, routing);
     return [{ broke: 'response', severity: accepted.length > 0 ? 'bad' : 'warn', sentence, place }];
   },
 };

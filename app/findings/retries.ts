@@ -156,7 +156,7 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
       if (!isFailed && remark === '' && costMs < FINE_MS && of.length <= FINE_ATTEMPTS) return [];
       const sentence = `${what}${remark}`;
       const broke = isFailed ? { broke: brokeBy(status) } : {};
-      const fix = IDEMPOTENT.test(first.method) ? { fix: REPEAT_FIX } : {};
+      const fix = isKeyed || IDEMPOTENT.test(first.method) ? { fix: REPEAT_FIX } : {};
       // It succeeded when the service had said to come back, or it can be repeated.
       const severity = !isFailed && (isAsked || (isKeyed && !isReading(first))) ? 'info' : 'warn';
       return [{ ...broke, ...fix, severity, sentence, anchor, costMs, place: first.caller }];

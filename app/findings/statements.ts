@@ -263,6 +263,23 @@ function unfiltered(
   return isAsked ? null : owner;
 }
 
+/** `420 counts.id × 280 photos.id`: two lists of one thing that were joined, so that each entry of one comes with each of the other. */
+function productOf({ rows, ids = {} }: Query): string | null {
+  const counts = Object.entries(ids);
+  const lists = counts.filter(([, one]) => one > 1);
+  if (!counts.some(([, one]) => one === 1) || lists.some(([, one]) => one === rows)) return null;
+  for (const [at, [name, one]] of lists.entries()) {
+    const by = lists.slice(at + 1).find(([, other]) => one * other === rows);
+    if (by === undefined) continue;
+    const [a, b] = [`${count(one)} ${excerpt(name, 40)}`, `${count(by[1])} ${excerpt(by[0], 40)}`];
+    return `${a} × ${b}, which two statements would read as ${count(one + by[1], 'row')}`;
+  }
+  return null;
+}
+
+const PRODUCT_FIX =
+  'Read each list with a statement of its own: `include: [{ association: "photos", separate: true }]` in Sequelize, `relationLoadStrategy: "query"` in TypeORM, or two queries. A limit would not help.';
+
 /** What it read beyond what was wanted. */
 function readBeyond(
   kept: Needs<'database' | 'request' | 'routing'>,
@@ -286,6 +303,11 @@ function readBeyond(
     const sentence = `${label} wants one row and read ${count(rows)}, ${shareOf(costMs, wholeMs)}: the statement has no limit`;
     return [{ ...common, severity: 'warn', costMs, sentence }];
   }
+  const product = productOf(query);
+  if (product !== null) {
+    const sentence = `${label} with ${count(read.joins, 'join')} returned ${count(rows, 'row')} in ${shareOf(costMs, wholeMs)}: joined lists multiply each other, ${product}`;
+    return [{ ...common, severity: 'warn', costMs, sentence, fix: PRODUCT_FIX }];
+  }
   const entries = read.joins < 2 || read.isAggregated || rows < MANY_JOINED ? null : entriesOf(request);
   if (entries === null || rows < entries * TIMES_ENTRIES) return [];
   const sentence = `${label} with ${count(read.joins, 'join')} returned ${count(rows, 'row')} for ${request.response?.truncated === true ? 'at most ' : ''}${count(entries, 'entry', 'entries')} of the response: joined lists multiply each other`;
@@ -296,7 +318,7 @@ const moreThanWanted: Rule<Needs<'database' | 'request' | 'routing'>> = {
   name: 'more-than-wanted',
   needs: ['database', 'request', 'routing'],
   labels: ['more than wanted'],
-  why: 'A method that wants one row got many, joins of several lists gave at least four times as many rows as the response has entries, or no statement has the parameter whose rows are wanted.',
+  why: 'A method that wants one row got many, joins of several lists gave the product of two of them or at least four times as many rows as the response has entries, or no statement has the parameter whose rows are wanted.',
   fix: 'Let the database choose: a WHERE with the parameter, `limit 1`, and one statement for each list instead of joining two lists (`separate: true`, `relationLoadStrategy`).',
   find(kept, { durationMs: wholeMs }) {
     return readsOf(kept.database).flatMap((one) => readBeyond(kept, one, wholeMs));

@@ -24,6 +24,7 @@ import {
   textOf,
   transactionsOf,
 } from './shared/queries.ts';
+import { packagesIn } from './shared/packages.ts';
 import { count, duration, excerpt, listOf, singular } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'database'>;
@@ -104,22 +105,60 @@ function emptied({ read, query }: Read, received: ReadonlySet<string>): string[]
   });
 }
 
-const fieldsEmptied: Rule<Given> = {
+const FLAGS: readonly unknown[] = [0, 1, true, false];
+/** No moment, hash or text that is made of others. */
+const PLAIN_WORD = /^(?!.*\d{4}-\d\d)(?!(?=.*\d)[\w-]{16,}$)[\w .-]{1,40}$/;
+
+function letters(value: unknown): string {
+  return String(value).toLowerCase().replace(/\W/g, '');
+}
+
+/** `level "skipper" → "beginner"`: columns that the request did not name, with values that it neither received nor read, nor had from a call or a cache. */
+function overwritten(kept: Overwriting, { read, query, index }: Read, head: ProfileHead): string[] {
+  const { request, database, http_client, cache } = kept;
+  const named = new Set(receivedFields(request).map(({ name }) => sameName(name)));
+  const rows = database.queries.slice(0, index).flatMap((before) => foundRows(before));
+  const known = letters(JSON.stringify([[...receivedBy(head, { request })], rows, http_client, cache]));
+  const changed = read.sets.flatMap(({ column, value }) => {
+    const now = value.kind === 'bound' ? givenValue(value, query.bindings) : undefined;
+    const isWord = typeof now === 'string' && PLAIN_WORD.test(now) && !known.includes(letters(now));
+    if (!isWord && !FLAGS.includes(now)) return [];
+    if (OF_STATE.test(column) || OF_ATTEMPT.test(column) || named.has(sameName(column))) return [];
+    const was = rows.flatMap((row) => row[column] ?? []).at(-1);
+    if (was === undefined || was === now || Number(was) === Number(now)) return [];
+    return [{ isWord, text: `${excerpt(column, 40)} ${JSON.stringify(was)} → ${JSON.stringify(now)}` }];
+  });
+  return changed.some(({ isWord }) => isWord) ? changed.map(({ text }) => excerpt(text, 80)) : [];
+}
+
+/** More of one request are a job over many rows. */
+const MOST_UPDATES = 20;
+
+type Overwriting = Needs<'request' | 'database', 'http_client' | 'cache'>;
+
+const fieldsEmptied: Rule<Overwriting> = {
   name: 'fields-emptied',
   needs: ['request', 'database'],
-  labels: ['fields emptied'],
-  why: 'A PATCH succeeded. Its UPDATE set two or more columns to NULL that the body does not name and that had a value when the row was read. Columns of moments, authors, tokens and reasons are ignored.',
-  fix: 'Change only the fields that were sent: `if (body.phone !== undefined) member.phone = body.phone`, not `member.phone = body.phone ?? null`.',
-  find({ request, database }, { method, status }) {
+  labels: ['fields emptied', 'fields overwritten'],
+  why: 'A PATCH succeeded. Its UPDATE set two or more columns that the body does not name to NULL, or to other words and flags than they had, which this request neither received nor read. Columns of moments, states, tokens and reasons are ignored.',
+  fix: 'Change only the fields that were sent: `if (body.phone !== undefined) member.phone = body.phone`. A schema with defaults adds them to each PATCH: `.partial()` of zod 4 keeps `.default(…)`.',
+  find(kept, head) {
+    const { method, status } = head;
     if (method !== 'PATCH' || status === null || status >= 300) return [];
+    const { request, database } = kept;
     const received = new Set(receivedFields(request).map(({ name }) => sameName(name)));
     const named = [...namesWithValue(database)];
-    return readsOf(database).flatMap((one): FindingDraft[] => {
-      const isUpdate = one.read.verb === 'update' && one.query.rows !== 0;
-      const columns = (isUpdate ? emptied(one, received) : []).filter((column) =>
+    const updates = readsOf(database).filter(({ read, query }) => read.verb === 'update' && query.rows !== 0);
+    return updates.flatMap((one): FindingDraft[] => {
+      const columns = emptied(one, received).filter((column) =>
         // Some mappers put the name of the table before it: `Member_phone`.
         named.some(([name, at]) => at < one.index && (name === column || name.endsWith(`_${column}`))),
       );
+      const texts = updates.length > MOST_UPDATES ? [] : overwritten(kept, one, head);
+      if (texts.length >= FEWEST) {
+        const sentence = `${labelOf(database, one.query)} changed ${listOf(texts)}: the body does not name them, and the values come from nothing that this request received or read, so they may be defaults`;
+        return [{ ...draftAt(one, sentence, 'bad'), label: 'fields overwritten' }];
+      }
       if (columns.length < FEWEST) return [];
       const names = listOf(columns.map((column) => excerpt(column, 40)));
       const sentence = `${labelOf(database, one.query)} set ${names} to NULL, which had values and were not sent: a PATCH keeps what it does not name`;
@@ -129,19 +168,41 @@ const fieldsEmptied: Rule<Given> = {
 };
 
 /** Of one row: a list of rows would have several pairs of brackets. */
-const REPLACE = /^\s*replace\s+(?:low_priority\s+|delayed\s+)?(?:into\s+)?(\S+)(?!.*\)\s*,\s*\()/is;
+const REPLACE =
+  /^\s*(?:insert or )?replace\s+(?:low_priority\s+|delayed\s+)?(?:into\s+)?(\S+)(?!.*\)\s*,\s*\()/is;
+
+/** SQLite says 1, whether there was a row or not: the request has read one of the values that it wrote. */
+function readBefore(database: Database, index: number, table: string): boolean {
+  const values = new Set(database.queries[index]?.bindings.map(({ value }) => value));
+  return readsOf(database).some(
+    ({ read, query: before, index: at }) =>
+      at < index &&
+      read.verb === 'select' &&
+      read.table?.toLowerCase() === table.replace(/\W/g, '').toLowerCase() &&
+      before.rows === 1 &&
+      read.where?.some(({ values: [asked] }) => {
+        const value = asked === undefined ? null : givenValue(asked, before.bindings);
+        return value !== null && value !== undefined && values.has(value);
+      }) === true,
+  );
+}
 
 const rowReplaced: Rule<Needs<'database'>> = {
   name: 'row-replaced',
   needs: ['database'],
   labels: ['row replaced'],
-  why: 'MySQL or MariaDB answered a REPLACE of one row with two rows or more: it deleted the row with the same key, and inserted a new one. It is bad if reads before and after show other values in columns that it doesn’t name.',
-  fix: 'Change the row: `INSERT … ON DUPLICATE KEY UPDATE yard = VALUES(yard)`, or `UPDATE`. A REPLACE is right only if it names every column and nothing refers to the row.',
+  why: 'A REPLACE of one row deleted the row with the same key: MySQL or MariaDB answered two rows or more, or SQLite changed further rows and the row had been read. Bad if a later read shows other values in columns that it doesn’t name.',
+  fix: 'Change the row: `UPDATE`, `ON DUPLICATE KEY UPDATE yard = VALUES(yard)`, or in SQLite `ON CONFLICT (id) DO UPDATE SET yard = excluded.yard`. A REPLACE is right only if it names every column and nothing refers to the row.',
   find({ database }) {
     let all: (UnnamedChanges | null)[] | undefined;
     return database.queries.flatMap((query, index): FindingDraft[] => {
       const { system } = database.statements[query.statement] ?? {};
       const [, table] = REPLACE.exec(plainSql(database, query)) ?? [];
+      const also = query.alsoChanged ?? 0;
+      if (table !== undefined && also > 0 && readBefore(database, index, table)) {
+        const sentence = `${labelOf(database, query)} deleted the row that this request had read, and inserted another: ${count(also, 'further row')} changed with it, by ON DELETE of a foreign key or by a trigger`;
+        return [draftAt({ query, index }, sentence, 'warn')];
+      }
       if (system !== 'mysql' || table === undefined || (query.rows ?? 0) < 2) return [];
       const deleted = `${labelOf(database, query)} deleted the row that was there, and inserted another`;
       all ??= database.queries.map((_read, at) => unnamedChanges(database, at));
@@ -278,13 +339,23 @@ function listAddedTo(request: KeptRequest, { method, route, status }: ProfileHea
   return method === 'POST' && isSuccess(status) && /[a-z]s$/i.test(list) && !isList ? singular(list) : '';
 }
 
+/** How an ORM adds one thing to a relation, by its package. */
+const ADDING: Readonly<Record<string, string>> = {
+  objection:
+    "Insert the one row: `await plant.$relatedQuery('tags', trx).insert(tag)`. `upsertGraph` deletes related rows that it is not given, unless it has `{ noDelete: true }`.",
+  typeorm:
+    'Add to the relation: `createQueryBuilder().relation(Plant, "tags").of(id).add(tag)`. Or load the relation and push to it before you `save`.',
+  sequelize: 'Add to the relation: `plant.addTag(tag)` or `plant.createTag(…)`. `setTags` replaces it.',
+  '@prisma/client': 'Add to the relation: `tags: { create: … }` or `connect` instead of `set`.',
+};
+
 const relationReplaced: Rule<Needs<'database' | 'request'>> = {
   name: 'relation-replaced',
   needs: ['database', 'request'],
   labels: ['relation replaced'],
   why: 'A POST to a list below another thing (`/plants/:id/tags`) received no list. One call of an ORM read the rows of that relation, deleted all of them and added others.',
-  fix: 'Add to the relation: `createQueryBuilder().relation(Plant, "tags").of(id).add(tag)` in TypeORM, `addTag` in Sequelize, `connect` instead of `set` in Prisma. Or load the relation and push to it before you save.',
-  find({ database, request }, head) {
+  fix: 'Add to the relation with the method of your ORM for one more entry, or load the relation and push to it before you save.',
+  find({ database, request }, head, { shared }) {
     const list = listAddedTo(request, head);
     const aboveOf = ({ statement }: Pick<Read['query'], 'statement'>): string | undefined =>
       database.statements[statement]?.above;
@@ -303,7 +374,10 @@ const relationReplaced: Rule<Needs<'database' | 'request'>> = {
         .some((other) => isOf(other) && foundRows(other).length === query.rows);
       if (added === undefined || !wasRead || query.rows === 0 || query.rows === null) return [];
       const sentence = `${excerpt(above, 60)} deleted the ${count(query.rows, 'row')} of ${excerpt(table, 40)} that it had read, and added ${count(added.query.rows ?? 1)}: it makes the relation exactly what it was given, and this request was to add to it`;
-      return [draftAt(one, sentence, 'bad')];
+      const [fix, ...others] = packagesIn(shared.configuration).flatMap((name) => ADDING[name] ?? []);
+      return [
+        { ...draftAt(one, sentence, 'bad'), ...(fix === undefined || others.length > 0 ? {} : { fix }) },
+      ];
     });
   },
 };

@@ -64,6 +64,7 @@ describe('finding client-left', () => {
     const [finding] = (await leave(get('/stuck'))).of('client-left');
     expect(finding?.sentence).to.match(/: loadUser had neither responded nor called next\(\) for \S+ m?s$/);
     expect(finding?.place).to.match(/client-left\.test\.ts:\d+$/);
+    expect(finding?.fix, 'no call was running').to.contain('a free connection of an HTTP client');
   });
 
   it('names the call that had not ended', () => {

@@ -1,5 +1,6 @@
 import * as bullmq from 'bullmq';
 import { expect } from 'chai';
+import type { Json } from '../../app/profiler/json.ts';
 import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
@@ -54,7 +55,7 @@ describe('finding job-ignored', () => {
       `The job mails/invoice has the id by-customer-7 of one that POST /:kind/:id (${first.profile.token}) had added, but other data (invoice ${made}, not ${made - 2}): as long as that one is stored, waiting or done, BullMQ does not add this one`,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
-    expect(finding?.place).to.match(/job-ignored\.test\.ts:27$/);
+    expect(finding?.place).to.match(/job-ignored\.test\.ts:28$/);
     expect(await ask.page(urls.profileMarkdown(profile.token))).to.contain('own id by-customer-7');
   });
 
@@ -84,6 +85,7 @@ describe('finding job-ignored, of one whose work is done', () => {
   const write = { sql: 'insert into charges (cents) values ($1)', bindings: { cents: 5 } };
   const of = ({
     doneIn = 'a341ba',
+    data = {},
     query = write,
     command = 'GET',
     body = { cents: 5 },
@@ -91,29 +93,33 @@ describe('finding job-ignored, of one whose work is done', () => {
     isFirst = false,
   }: {
     doneIn?: string;
+    data?: Json;
     query?: AskedQuery;
     command?: string;
     body?: { cents: number };
     method?: string;
     isFirst?: boolean;
   } = {}) => {
-    const kept = (cents: { cents: number }, done = '') => ({
+    const kept = (cents: { cents: number }, done = '', data: Json = {}) => ({
       request: keptRequest({ body: cents }),
       database: keptQueries(query),
       cache: { items: [{ command, error: null, startMs: 1, durationMs: 1 }] },
       jobs: {
         items: [
           {
-            queue: 'totals', name: 'build', id: 't-1', data: {}, error: null, startMs: 5, durationMs: 1, caller: 'src/queue.ts:14',
+            queue: 'totals', name: 'build', id: 't-1', data, error: null, startMs: 5, durationMs: 1, caller: 'src/queue.ts:14',
             ownId: { isRemovedLater: false, ...(done === '' ? {} : { doneIn: done }) },
           },
         ],
       },
     }); // prettier-ignore
     const earlier = [
-      { head: { token: 'b00001', method: 'POST', url: '/charges' }, kept: kept({ cents: 4 }) },
+      {
+        head: { token: 'b00001', method: 'POST', url: '/charges' },
+        kept: kept({ cents: 4 }, '', { shade: 'A2', piece: 'crown', revision: 1 }),
+      },
     ];
-    return draftsOf('job-ignored', kept(body, doneIn), { method }, { earlier: isFirst ? [] : earlier });
+    return draftsOf('job-ignored', kept(body, doneIn, data), { method }, { earlier: isFirst ? [] : earlier });
   };
 
   it('is a failure if the request wrote something new for it', () => {
@@ -134,6 +140,14 @@ describe('finding job-ignored, of one whose work is done', () => {
     const read = { sql: 'select 1 from charges' };
     expect(severities({ query: read, command: 'HSET' }), 'written to Redis').to.deep.equal(['bad']);
     expect(severities({ doneIn: '' }), 'not done').to.deep.equal(['info']);
+  });
+
+  it('names the fields that differ from those of the job that is stored', () => {
+    const data = { shade: 'B1', piece: 'crown', revision: 2 };
+    const [finding] = of({ query: { sql: 'select 1 from charges' }, data });
+    expect(finding?.sentence).to.equal(
+      'The job totals/build has the id t-1 of one that POST /charges (b00001) had added, but other data (shade B1, not A2; revision 2, not 1): that one is done and still stored, so BullMQ did not add this one, and no job runs for it',
+    );
   });
 
   it('is named, too, if another route added that one, or it is not known who did', () => {

@@ -116,9 +116,9 @@ describe('finding retried-call', () => {
 
   it('tells the pauses apart, and only mentions a GET that succeeded after Retry-After', () => {
     const call = { method: 'GET', url: 'http://a.test/times', caller: 'a.ts:1', durationMs: 2, error: null };
-    const found = (name: string, method = 'GET', from = 0) => {
-      const refused = { status: 503, requestHeaders: [], responseHeaders: [{ name, value: '1' }] };
-      const good = { status: 200, requestHeaders: [], responseHeaders: [] };
+    const found = (name: string, method = 'GET', from = 0, requestHeaders: readonly object[] = []) => {
+      const refused = { status: 503, requestHeaders, responseHeaders: [{ name, value: '1' }] };
+      const good = { status: 200, requestHeaders, responseHeaders: [] };
       const calls = [
         { ...call, ...refused, method, startMs: 0 },
         { ...call, ...refused, method, startMs: 1002 },
@@ -137,6 +137,9 @@ describe('finding retried-call', () => {
     expect(asked?.fix).not.to.contain('Idempotency-Key');
     const severities = [asked, found('Server'), found('Retry-After', 'POST')].map((one) => one?.severity);
     expect(severities).to.deep.equal(['info', 'warn', 'info']);
+    const headers = [{ name: 'Idempotency-Key', value: 'a1' }];
+    expect(found('Retry-After', 'POST')?.fix, 'the text of the rule').to.equal(undefined);
+    expect(found('Retry-After', 'POST', 0, headers)?.fix, 'it has a key').not.to.contain('Idempotency-Key');
   });
 
   it('ignores a single attempt, calls that failed in parallel, and retries that cost little', async () => {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
-import express, { type Request } from 'express';
+import express, { type Request, type RequestHandler } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 const sign = (bytes: string | Buffer): string => createHmac('sha256', 'a key').update(bytes).digest('hex');
@@ -31,6 +31,13 @@ describe('finding signature-over-parsed', () => {
       const isGenuine = sign(signed(req)) === req.get('x-parcel-signature');
       res.status(isGenuine ? 200 : 400).json(isGenuine ? { ok: true } : { error: 'not genuine' });
     });
+    const verifySignature: RequestHandler = (req, _res, next) => {
+      const expected = createHmac('sha256', 'a key').update(JSON.stringify(req.body)).digest('hex');
+      if (expected !== req.get('x-parcel-signature'))
+        throw Object.assign(new Error('wrong signature'), { status: 401 });
+      next();
+    };
+    app.post('/thrown', verifySignature, (_req, res) => res.json({ ok: true }));
     app.post('/strict', (_req, res) => res.status(400).json({ error: 'note is missing' }));
   });
 
@@ -38,10 +45,20 @@ describe('finding signature-over-parsed', () => {
     expect((await ask('/parsed', hook('{"weight":2.5}'))).status).to.equal(200);
     const [finding] = (await ask('/parsed', hook('{"weight":3.0}'))).of('signature-over-parsed');
     expect(finding?.sentence).to.match(
-      /^The body has 14 bytes, and 12 if it is parsed by express\.json \(\S+signature-over-parsed\.test\.ts:25\) and written again: a signature computed over JSON\.stringify\(req\.body\) never equals x-parcel-signature, which is of the bytes as sent; 1 earlier request with a body that is the same text either way got through$/,
+      /^JSON\.stringify\(req\.body\) writes 3\.0 as 3: the body, parsed by express\.json \(\S+signature-over-parsed\.test\.ts:25\), has 14 bytes as sent and 12 written again, so a signature of that text never equals x-parcel-signature; 1 earlier request got through, with a body that it writes as sent$/,
     );
     expect(finding).to.include({ severity: 'bad', broke: 'response' });
     expect(finding?.place).to.match(/signature-over-parsed\.test\.ts:32$/);
+  });
+
+  it('names the line that makes the signature, near the one that threw the refusal', async () => {
+    const body = '{ "note": "\\u00fc" }';
+    expect((await ask('/thrown', hook('{"note":"u"}'))).status).to.equal(200);
+    const [finding] = (await ask('/thrown', hook(body))).of('signature-over-parsed');
+    expect(finding?.sentence).to.contain('writes "\\u00fc" as "ü"');
+    expect(finding?.place).to.match(/signature-over-parsed\.test\.ts:35$/);
+    const [blank] = (await ask('/thrown', hook('{ "note": "u" }'))).of('signature-over-parsed');
+    expect(blank?.sentence).to.contain('JSON.stringify(req.body) leaves out blanks: the body');
   });
 
   it('ignores applications that compare the bytes, and refusals of another kind', async () => {

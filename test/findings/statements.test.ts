@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { mysqlDriver } from '../../app/observe/databases/mysql.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { draftsOf } from '../support/find-by-rule.ts';
+import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 describe('findings from the text of statements', () => {
   const ask = withFindingsDatabase(
@@ -318,6 +319,21 @@ describe('findings from the text of statements', () => {
     expect(of('more-than-wanted')[0]?.sentence).to.equal(
       'select … from lines with 2 joins returned 400 rows for 40 entries of the response: joined lists multiply each other',
     );
+  });
+
+  it('joined lists of one thing, with the product that they make', () => {
+    const sql = 'select * from a left join b on b.a = a.id left join c on c.a = a.id where a.id = 1';
+    const of = (ids: Readonly<Record<string, number>>) => {
+      const database = keptQueries({ sql, rows: 117_600, ids });
+      const request = { ...keptRequest(), response: { text: '<p>', contentType: 'text/html' } };
+      return draftsOf('more-than-wanted', { database, request, routing: { route: null } })[0];
+    };
+    expect(of({ id: 1, 'b.id': 420, 'c.id': 280 })?.sentence).to.match(
+      /^select … from a with 2 joins returned 117,600 rows in 1\.0 ms.*: joined lists multiply each other, 420 b\.id × 280 c\.id, which two statements would read as 700 rows$/,
+    );
+    expect(of({ id: 1, 'b.id': 420, 'c.id': 280, 'd.id': 117_600 }), 'a matrix').to.equal(undefined);
+    expect(of({ 'b.id': 420, 'c.id': 280 }), 'not of one thing').to.equal(undefined);
+    expect(of({ id: 1, 'b.id': 420, 'c.id': 281 })).to.equal(undefined);
   });
 
   it('a deep OFFSET, with the page by key', async () => {

@@ -104,6 +104,12 @@ describe('findings from what was written', () => {
     expect(around(before, replace, reset, after)[0], 'another write names them').to.contain('may be gone');
     expect(replaced({ rows: 1 }), 'there was none').to.deep.equal([]);
     expect(replaced({ rows: 2, system: 'sqlite' }), 'counts otherwise').to.deep.equal([]);
+    const again: AskedQuery = { sql: 'INSERT OR REPLACE INTO hives (id, yard) VALUES (?, ?)', system: 'sqlite', bindings: { id: 7, yard: 'B' }, alsoChanged: 2 }; // prettier-ignore
+    expect(around(before, again)).to.deep.equal([
+      'insert into hives deleted the row that this request had read, and inserted another: 2 further rows changed with it, by ON DELETE of a foreign key or by a trigger',
+    ]);
+    expect(around(again), 'a trigger of a new row').to.deep.equal([]);
+    expect(around(before, { ...again, bindings: { id: 8 } }), 'another row').to.deep.equal([]);
     expect(replaced({ rows: 2, sql: `${sql}, (?, ?)` }), 'two rows').to.deep.equal([]);
   });
 
@@ -167,6 +173,31 @@ describe('findings from what was written', () => {
     expect(
       of('phone = null, contact = null', { email: 'a@b.example', phone: '', contact: '' }),
     ).to.deep.equal([]);
+  });
+
+  it('fields of a PATCH that got defaults', () => {
+    const row = { id: 2, phone: '1', level: 'skipper', news: 0, crew: 'hidden', status: 'new' };
+    const of = (sets: Readonly<Record<string, Json>>, body: Json = { phone: '3' }, method = 'PATCH') => {
+      const sql = `update members set ${Object.keys(sets).map((name, at) => `${name} = $${at + 1}`).join(', ')} where id = 2`; // prettier-ignore
+      const queries = [
+        { sql: 'select * from members', found: [row] },
+        { sql, bindings: sets },
+      ];
+      return found('fields-emptied', queries, { body, method });
+    };
+    expect(of({ phone: '3', level: 'beginner', news: 1, crew: 'visible' })).to.deep.equal([
+      'update members changed level "skipper" → "beginner", news 0 → 1 and crew "hidden" → "visible": the body does not name them, and the values come from nothing that this request received or read, so they may be defaults',
+    ]);
+    const silent: [string, ...Parameters<typeof of>][] = [
+      ['all as they were', { phone: '3', level: 'skipper', news: 0, crew: 'hidden' }],
+      ['one alone', { phone: '3', level: 'beginner' }],
+      ['a state, with its moment', { phone: '3', status: 'closed', closed_at: 'now', level: 'beginner' }],
+      ['flags alone', { phone: '3', news: 1 }],
+      ['named', { phone: '3', level: 'a', crew: 'b' }, { phone: '3', level: 'a', crew: 'b' }],
+      ['made of what was sent', { phone: '3', level: 'ann-lee', crew: 'Ann' }, { name: 'Ann Lee' }],
+      ['replaced', { phone: '3', level: 'beginner', crew: 'visible' }, { phone: '3' }, 'PUT'],
+    ];
+    for (const [what, ...given] of silent) expect(of(...given), what).to.deep.equal([]);
   });
 
   it('ids that were counted from an insert that skipped rows', () => {

@@ -11,6 +11,8 @@ export interface AskedQuery {
   warnings?: number;
   caller?: string;
   found?: readonly Json[];
+  ids?: Readonly<Record<string, number>>;
+  alsoChanged?: number;
 }
 
 export function keptQueries(...asked: readonly AskedQuery[]) {
@@ -20,19 +22,23 @@ export function keptQueries(...asked: readonly AskedQuery[]) {
       system,
       ...(above === undefined ? {} : { above }),
     })),
-    queries: asked.map(({ bindings = [], rows = 1, caller = 'src/a.ts:5', warnings, found }, statement) => ({
-      statement,
-      rows,
-      caller,
-      error: null,
-      startMs: statement,
-      durationMs: 1,
-      ...(warnings === undefined ? {} : { warnings }),
-      ...(found === undefined ? {} : { found }),
-      bindings: (Array.isArray(bindings) ? bindings : Object.entries(bindings)).map(
-        ([name, value]: [string, Json]) => ({ name, value }),
-      ),
-    })),
+    queries: asked.map(
+      ({ bindings = [], rows = 1, caller = 'src/a.ts:5', warnings, found, ids, alsoChanged }, statement) => ({
+        statement,
+        rows,
+        caller,
+        error: null,
+        startMs: statement,
+        durationMs: 1,
+        ...(warnings === undefined ? {} : { warnings }),
+        ...(found === undefined ? {} : { found }),
+        ...(ids === undefined ? {} : { ids }),
+        ...(alsoChanged === undefined ? {} : { alsoChanged }),
+        bindings: (Array.isArray(bindings) ? bindings : Object.entries(bindings)).map(
+          ([name, value]: [string, Json]) => ({ name, value }),
+        ),
+      }),
+    ),
   };
 }
 

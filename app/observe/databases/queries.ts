@@ -11,7 +11,7 @@ import { createLeftSettings } from './left-settings.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import type { Explainer } from './explain.ts';
-import { bytesOf, firstRows, messageOf, recordedValues } from './statement.ts';
+import { bytesOf, countIds, firstRows, messageOf, recordedValues } from './statement.ts';
 
 /** Who sends statements: the call of an ORM, or of a query builder. */
 export interface Origin extends Called {
@@ -57,6 +57,7 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   found?: readonly unknown[] | undefined;
   /** A number; 0 or absent: no row was inserted, or it has none. */
   insertedId?: unknown;
+  alsoChanged?: number;
   error?: unknown;
 }
 
@@ -266,14 +267,17 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     },
     end(
       { context, fact, query }: RunningQuery,
-      { rows = null, warnings = 0, found = [], insertedId, error, ...sent }: QueryOutcome,
+      { rows = null, warnings = 0, found = [], insertedId, alsoChanged = 0, error, ...sent }: QueryOutcome,
     ): void {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (warnings > 0) fact.warnings = warnings;
       const first = firstRows(context, found);
       if (first.length > 0) fact.found = first;
+      const ids = countIds(found, fact.sql);
+      if (ids !== null) fact.ids = ids;
       if (rows === 1 && /^[1-9]\d*$/.test(String(insertedId))) fact.insertedId = String(insertedId);
+      if (alsoChanged > 0) fact.alsoChanged = alsoChanged;
       if (error !== undefined) fact.error = messageOf(error);
       if (sent.sql !== undefined) bind(fact, { sql: sent.sql, bindings: sent.bindings });
       const { sql, bindings, connection } = { ...query, ...sent };

@@ -44,8 +44,12 @@ export interface QueryFact extends Called {
   rows: number | null;
   warnings?: number;
   found?: readonly Json[];
+  /** Of a large result of joins: how many values its columns of ids have. */
+  ids?: Readonly<Record<string, number>>;
   /** Of the one row that it inserted, as the driver tells it beside the rows. */
   insertedId?: string;
+  /** Rows that a REPLACE of SQLite changed besides its own, by foreign keys and triggers. */
+  alsoChanged?: number;
   connection: string | null;
   transaction: string | null;
   waitMs: number;

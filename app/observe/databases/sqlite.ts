@@ -19,6 +19,9 @@ export interface SqliteQuery extends Traced {
   args: readonly unknown[];
   method: string;
   statement?: Statement;
+  /** Of a REPLACE: the rows that the connection has changed up to now. */
+  changedRows?: () => number;
+  changedBefore?: number;
   calledOn?: unknown;
 }
 
@@ -42,6 +45,28 @@ export const sqliteChannels = { query };
 /** The database of each statement of node:sqlite, because the statement lacks it. */
 const databases = new WeakMap<object, object>();
 
+const REPLACES = /^\s*(?:insert\s+or\s+)?replace\b/i;
+
+interface Preparing {
+  prepare?: (sql: string) => object;
+}
+
+/** The rows that a REPLACE deletes are not in its number of changes, nor are those that go with them. `get` is not published. */
+function countChanges(message: SqliteQuery, get: Method | undefined): SqliteQuery {
+  const { database, method, sql } = message;
+  if (method !== 'run' || get === undefined || database === null || !REPLACES.test(sql)) return message;
+  try {
+    const total = (database as Preparing).prepare?.('select total_changes() as n');
+    if (total === undefined) return message;
+    const changedRows = (): number => Number((Reflect.apply(get, total, []) as { n: unknown }).n);
+    message.changedRows = changedRows;
+    message.changedBefore = changedRows();
+  } catch {
+    // The statement says it, too, if the database is closed or busy.
+  }
+  return message;
+}
+
 function messageOf(statement: Statement, method: string, args: readonly unknown[]): SqliteQuery {
   const sql = statement.sourceSQL ?? statement.source;
   const database = statement.database ?? databases.get(statement) ?? null;
@@ -49,8 +74,11 @@ function messageOf(statement: Statement, method: string, args: readonly unknown[
 }
 
 function patchStatement(prototype: object | undefined): (() => void)[] {
+  const { get } = (prototype ?? {}) as { get?: Method };
   const undo = ['run', 'get', 'all'].map((name) =>
-    publishCalls(prototype, name, query, (statement, args) => messageOf(statement, name, args)),
+    publishCalls(prototype, name, query, (statement, args) =>
+      countChanges(messageOf(statement, name, args), get),
+    ),
   );
   const iterate = wrapCalls(prototype, 'iterate', (call, statement, args) =>
     query.start.hasSubscribers ? iterated(messageOf(statement, 'iterate', args), call) : call(),
@@ -205,6 +233,17 @@ function insertedIdOf({ method, result, sql, calledOn }: SqliteQuery): unknown {
   return lastInsertRowid ?? lastID;
 }
 
+function alsoChanged(message: SqliteQuery): number {
+  const { changedRows, changedBefore = 0, error } = message;
+  const own = rowsOf(message);
+  if (changedRows === undefined || error !== undefined || own === null) return 0;
+  try {
+    return changedRows() - changedBefore - own;
+  } catch {
+    return 0;
+  }
+}
+
 function columnsOf(statement: Statement): readonly string[] {
   try {
     return statement.columns?.().map(({ name }) => name) ?? [];
@@ -244,6 +283,7 @@ export const sqliteDriver: Driver<SqliteQuery> = {
     rows: rowsOf(message),
     found: foundIn(message),
     insertedId: insertedIdOf(message),
+    alsoChanged: alsoChanged(message),
     error: message.error,
   }),
 };

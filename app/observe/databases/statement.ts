@@ -57,6 +57,24 @@ const ROW: PlainLimits = { depth: 3, width: 32, length: 80, total: 60 };
 const recordedRows = createSlot<number>('recorded rows');
 
 /** The first rows that a statement returned, by column: masking goes by names, so a row without names is left out. Never throws. */
+/** Fewer rows are no matter; counting more would take longer than they are worth. */
+const [FEWEST_COUNTED, MOST_COUNTED] = [1000, 200_000];
+const MOST_IDS = 8;
+const TWO_JOINS = /\bjoin\b.*\bjoin\b/is;
+
+/** How many values each column of ids has, in a large result of joins. */
+export function countIds(rows: readonly unknown[], sql: string): Record<string, number> | null {
+  if (types.isProxy(rows) || rows.length < FEWEST_COUNTED || rows.length > MOST_COUNTED) return null;
+  const [first] = rows;
+  if (!isRecord(first) || types.isProxy(first) || !TWO_JOINS.test(sql)) return null;
+  const names = Object.keys(first).filter((name) => /(?:^|[._])id$|Id$/.test(name));
+  return Object.fromEntries(
+    names
+      .slice(0, MOST_IDS)
+      .map((name) => [name, new Set(rows.map((row) => (row as Record<string, unknown>)[name])).size]),
+  );
+}
+
 export function firstRows(context: Context, rows: readonly unknown[]): Json[] {
   if (types.isProxy(rows)) return [];
   const before = recordedRows.get(context) ?? 0;

@@ -80,7 +80,7 @@ function whereRow({ thrown, place }: ThrownRecord, id: string): Row {
   const { function: inside, ranFrom, excerpt } = place.frame;
   const notes = [
     ranFrom === null ? '' : `ran from ${ranFrom}`,
-    excerpt === null ? 'its source could not be read' : '',
+    excerpt === null ? 'its source was not recorded' : '',
     excerpt?.isChanged === true
       ? 'its file was changed after the process had started, so lines may have moved'
       : '',

@@ -167,7 +167,9 @@ export function layerName({ name, kind, method, pattern }: RanLayer): string {
   if (kind === 'middleware' && pattern !== '/') return `middleware ${pattern}`;
   return kind === 'handler'
     ? `${method ?? 'ALL'} ${pattern}`
-    : `${kind === 'error' ? 'an error handler' : `a ${kind}`} without a name`;
+    : kind === 'error'
+      ? 'an error handler'
+      : `a ${kind} without a name`;
 }
 
 function nameStep(name: string, step: HeaderStep, ran: readonly RanLayer[]): NamedStep {
