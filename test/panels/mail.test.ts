@@ -6,7 +6,7 @@ import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of mails', () => {
   const context = new Context({ token: '000001', kind: 'request' });
-  context.add('mail', mail({ html: '<b>Thank you</b>', attachments: [{ name: 'a.pdf', contentType: null, bytes: 2048 }] })); // prettier-ignore
+  context.add('mail', mail({ html: '<b>Thank you</b>', attachments: [{ name: 'a.pdf', contentType: null, bytes: 2048 }], cc: ['bob@example.com'] })); // prettier-ignore
   context.add(
     'mail',
     mail({ subject: '', error: 'Error: connect ECONNREFUSED', messageId: null, response: null }),
@@ -24,6 +24,7 @@ describe('the panel of mails', () => {
     const $ = panelPage(mailPanel, context);
     expect($('#m1-html a[href$="/mail/m1"]').text()).to.equal('Open as a page');
     expect($('#m1').text()).to.contain('Your order').and.contain('ada@example.com');
+    expect($('#m1').text(), 'in its row').to.contain('bob@example.com').and.contain('a.pdf (2');
     expect($.text()).to.contain('<b>Thank you</b>').and.contain('a.pdf (2').and.contain('250 OK');
     expect($('#m2').text()).to.contain('(no subject)').and.contain('failed').and.contain('ECONNREFUSED');
   });

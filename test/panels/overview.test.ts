@@ -488,7 +488,7 @@ describe('the overview panel', () => {
   });
 
   it('has the whole text of the last write if there is no finding and its step is cut', async () => {
-    const shortOf = async (names: readonly string[]): Promise<string> => {
+    const shortOf = async (names: readonly string[], after?: object): Promise<string> => {
       const sets = names.map((name) => `${name} = now()`).join(', ');
       const sql = `update devices set ${sets} where id = $1`;
       const { token } = await fixture.profileOf({
@@ -497,6 +497,8 @@ describe('the overview panel', () => {
         more: (context) => {
           lasting(context, 9);
           context.add('query', query({ sql, bindings: [7], startMs: 2, durationMs: 1, waitMs: 0 }));
+          if (after !== undefined)
+            context.add('query', query({ ...after, startMs: 4, durationMs: 1, waitMs: 0 }));
         },
       });
       return (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
@@ -504,6 +506,10 @@ describe('the overview panel', () => {
     const columns = Array.from({ length: 20 }, (_of, at) => `measured_${at}`);
     expect(await shortOf(columns)).to.match(
       /No finding\.[^#]*The last write \(query 1\):\s+```sql\nupdate devices\nset measured_0/,
+    );
+    const note = { sql: `insert into changes (${columns.join(', ')}) values ($1)`, bindings: [1] };
+    expect(await shortOf(columns, note), 'a note of it comes last').to.match(
+      /A write \(query 1\):\s+```sql\nupdate devices[^#]*A write \(query 2\):\s+```sql\ninsert into changes/,
     );
     expect(await shortOf(columns.slice(0, 2)))
       .to.contain('No finding.')

@@ -225,24 +225,33 @@ function nothingFound(options: ShortMarkdownOptions): string {
   const { sections } = presentNamed(panels, OVERVIEW, { profile, amendments, beside });
   return blocks([
     sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.',
-    lastStatement(options),
+    lastStatements(options),
   ]);
 }
 
-/** The last write, else the last read: the whole text of a statement that the steps cut. */
-function lastStatement({ profile, panels, amendments }: ShortMarkdownOptions): string {
+/** A note of what was done is no write that the request is about, and the last of several may be one. */
+const MOST_WRITES = 3;
+
+/** The last writes, else the last read: the whole texts of statements that the steps cut. */
+function lastStatements({ profile, panels, amendments }: ShortMarkdownOptions): string {
   const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
-  const texts = queries.map(({ statement }) => statements[statement]?.sql ?? '');
-  const isWork = (sql: string): boolean => sql !== '' && !isControl(sql);
-  const write = texts.findLastIndex((sql) => isWork(sql) && !isRead(sql));
-  const index = write === -1 ? texts.findLastIndex(isWork) : write;
-  if (index === -1) return '';
-  const evidence = evidenceOf(
-    { anchor: `q${index + 1}` },
-    presentNamed(panels, 'database', { profile, amendments }),
+  const work = queries.flatMap(({ statement }, index) => {
+    const sql = statements[statement]?.sql ?? '';
+    return sql === '' || isControl(sql) ? [] : [{ statement, index, isWrite: !isRead(sql) }];
+  });
+  const writes = work.filter(
+    ({ statement, isWrite }, at) => isWrite && !work.slice(at + 1).some((one) => one.statement === statement),
   );
-  const what = `The last ${write === -1 ? 'read' : 'write'} (query ${index + 1}):`;
-  return evidence === '' ? '' : blocks([what, evidence]);
+  const shown = writes.length === 0 ? work.slice(-1) : writes.slice(-MOST_WRITES);
+  if (shown.length === 0) return '';
+  const page = presentNamed(panels, 'database', { profile, amendments });
+  return blocks(
+    shown.map(({ index, isWrite }) => {
+      const evidence = evidenceOf({ anchor: `q${index + 1}` }, page);
+      const what = isWrite ? (shown.length === 1 ? 'The last write' : 'A write') : 'The last read';
+      return evidence === '' ? '' : blocks([`${what} (query ${index + 1}):`, evidence]);
+    }),
+  );
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {

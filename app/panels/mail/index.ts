@@ -68,6 +68,9 @@ export const mailPanel = listPanel({
     key: `mail ${mail.caller ?? mail.subject}`,
     fields: [
       { label: 'Transport', value: mail.transport },
+      { label: 'Cc', value: mail.cc.join(', ') || null },
+      { label: 'Bcc', value: mail.bcc.join(', ') || null },
+      { label: 'Attached', value: mail.attachments.map(attachmentText).join(', ') || null },
       { label: 'Refused', value: mail.rejected.join(', ') || null },
     ],
     block: { text: headOf(mail) },

@@ -300,7 +300,17 @@ function viewStep(row: Row): Step {
 }
 
 const SCRIPT = /^(?:EVAL|FCALL)/;
-const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
+const SAID = new Set([
+  'Own id',
+  'Reply',
+  'Lifetime',
+  'Delay',
+  'Cc',
+  'Bcc',
+  'Attached',
+  'Refused',
+  'Exit code',
+]);
 
 /** It keeps sessions or counts for itself; a statement of another library is the application's, although its line is lost. */
 const IN_STORE = /node_modules\/(?:@[^/]+\/)?[^/]*(?:session|connect-|rate-?limit)[^/]*\//;
