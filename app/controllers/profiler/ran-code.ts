@@ -237,7 +237,10 @@ export function* ranCode(ran: RanLines, from: CodeFrom): Steps<Row[]> {
 
   for (const place of handlers) add(place, statementAt);
   const registered = new Set(parts);
-  framed.forEach(addChain);
+  for (const row of framed) {
+    addChain(row);
+    yield;
+  }
   for (const place of middleware) {
     add(place, (excerpt, line) => (hasBody(excerpt, line) ? statementAt(excerpt, line) : []));
     for (const used of yield* definitions.at(place, 1)) add(used, whole);
