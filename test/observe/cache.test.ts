@@ -244,7 +244,8 @@ for (const [version, library] of [
     });
 
     it('gives commands that wait for the connection, and those that are pipelined by themselves, to their requests', async () => {
-      const own = new library.Redis({ path: path(), db: 2, lazyConnect: true, enableAutoPipelining: true });
+      const options = { db: 2, connectionName: 'carts', readOnly: true, lazyConnect: true };
+      const own = new library.Redis({ path: path(), ...options, enableAutoPipelining: true });
       const contexts = Array.from({ length: 30 }, (_, id) => newContext(id));
       try {
         for (const round of [0, 1]) {

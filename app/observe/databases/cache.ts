@@ -51,11 +51,11 @@ declare module '../../profiler/record/facts.ts' {
   }
 }
 
-const AT_CONNECT = new Set(['HELLO', 'AUTH', 'SELECT', 'INFO']);
+const AT_CONNECT = new Set(['HELLO', 'AUTH', 'SELECT', 'INFO', 'CLIENT', 'CLUSTER', 'READONLY']);
 
 /** Sent by the client itself when it connects; not the application's, and older servers reject some of it. */
 function isIntroduction(command: string, [first]: readonly unknown[], caller: string | null): boolean {
-  if (command === 'CLIENT') return String(first).toUpperCase() === 'SETINFO';
+  if (command === 'CLIENT' && String(first).toUpperCase() === 'SETINFO') return true;
   return AT_CONNECT.has(command) && (caller === null || caller.includes('node_modules/'));
 }
 
