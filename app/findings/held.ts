@@ -137,7 +137,7 @@ function returnedTo({ queries = [], items = [], calls = [] }: Steps): Leaf[] {
   ].flatMap((one) => leavesOf(one));
 }
 
-type Made = Needs<'request', 'routing' | 'views' | 'database' | 'cache' | 'http_client'>;
+type Made = Needs<'request', 'routing' | 'views' | 'database' | 'cache' | 'http_client' | 'mail'>;
 
 /** The JSON that it sent, and the values that it gave to its views. */
 function sentBy({ request, views }: Pick<Made, 'request' | 'views'>): Json[] {
@@ -155,14 +155,31 @@ interface Filled {
   texts: string[];
   /** Fields of its object that the request sent. */
   beside: ReceivedField[];
+  place?: string | null;
+}
+
+function addressesIn(recipients: readonly string[]): string[] {
+  return recipients.flatMap((one) => one.match(/[^\s<>,;"]+@[^\s<>,;"]+/g) ?? []).filter(isText);
+}
+
+/** Copies of a mail to somebody whom the request named. */
+function copiedIn(mail: Made['mail'], fields: readonly ReceivedField[]): Filled[] {
+  return (mail?.items ?? []).flatMap(({ to, cc, bcc, caller }) => {
+    const named = new Set<unknown>(addressesIn(to));
+    const beside = fields.filter(({ value }) => named.has(value));
+    const texts = addressesIn([...cc, ...bcc]);
+    return beside.length === 0 || texts.length === 0
+      ? []
+      : [{ name: 'the copy of the mail', texts, beside, place: caller }];
+  });
 }
 
 /** Texts of lists, and names of objects, beside fields that the request sent: they belong to the thing that it made. */
-function filledIn({ request, views }: Pick<Made, 'request' | 'views'>): Filled[] {
+function filledIn({ request, views, mail }: Pick<Made, 'request' | 'views' | 'mail'>): Filled[] {
   const fields = receivedFields({ body: request.body }).filter(
     ({ path, name, value }) => path === name && isText(value),
   );
-  return sentBy({ request, views })
+  const sent = sentBy({ request, views })
     .flatMap((value) => objectsIn(value))
     .flatMap((object): Filled[] => {
       const beside = fields.filter(({ name, value }) => object[name] === value);
@@ -172,6 +189,7 @@ function filledIn({ request, views }: Pick<Made, 'request' | 'views'>): Filled[]
         return texts.length > 0 && texts.every(isText) ? [{ name, texts, beside }] : [];
       });
     });
+  return [...sent, ...copiedIn(mail, fields)];
 }
 
 /** Texts of lists that a request sent, such as `glass-pane`, as names. */
@@ -198,7 +216,7 @@ const listLeft: Rule<Made> = {
   name: 'list-left',
   needs: ['request'],
   labels: ['left by another request'],
-  why: 'A POST made something from the values it received. A list or an object of it has a text or a name that it neither received nor read. An earlier request of the route received that in a list.',
+  why: 'A POST made something from the values it received, or sent a mail. A list or an object of it, or a copy of the mail, has a text or a name that it neither received nor read. An earlier request of the route received that in a list.',
   fix: 'Copy the list before you add to it: `{ ...item, extras: [...item.extras] }` or `structuredClone(item)`. A spread copies the first level only, so `push` changes the list that all requests share.',
   compares: mayBeListed,
   find(kept, head, { earlier }) {
@@ -209,27 +227,27 @@ const listLeft: Rule<Made> = {
     const own = listedBy(request);
     const before = earlier.filter(({ head: other }) => other.process === head.process);
     return filledIn(kept)
-      .flatMap(({ name, texts, beside }): FindingDraft[] => {
+      .flatMap(({ name, texts, beside, place: at = null }): FindingDraft[] => {
         const strange = texts.filter((text) => !read.has(text) && !own.has(sameName(text)));
         const leftBy = (other: KeptRequest): string[] =>
           strange.filter((text) => listedBy(other).has(sameName(text)));
-        const at = before.findIndex(
+        const found = before.findIndex(
           ({ kept: { request: other } }) =>
             other !== undefined && !isOfSame(beside, other) && leftBy(other).length > 0,
         );
-        const by = before[at];
+        const by = before[found];
         if (by?.kept.request === undefined) return [];
         const left = leftBy(by.kept.request);
         // One before it had the same without asking for it: it is a default.
-        const isDefault = before.slice(at + 1).some(({ kept: { request: other, views } }) => {
+        const isDefault = before.slice(found + 1).some(({ kept: { request: other, views, mail } }) => {
           if (other === undefined || leftBy(other).length > 0) return false;
-          return filledIn({ request: other, views }).some(
+          return filledIn({ request: other, views, mail }).some(
             (one) => one.name === name && one.texts.some((text) => left.includes(text)),
           );
         });
         if (isDefault) return [];
         const sentence = `${excerpt(name, 40)} has ${listOf(left)}, which this request neither received nor read: ${requestText(by.head)} received it. The process may hold it for all`;
-        const place = request.response?.sentFrom ?? routing?.route?.source;
+        const place = at ?? request.response?.sentFrom ?? routing?.route?.source;
         return [{ broke: 'response', severity: 'warn', sentence, anchor: 'response', place }];
       })
       .slice(0, 1);

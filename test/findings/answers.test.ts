@@ -13,10 +13,12 @@ interface Asked extends AskedRequest {
   /** What a service responded to it. */
   reply?: Json;
   headers?: Readonly<Record<string, string>>;
+  /** The mail that it sent. */
+  mail?: { to: string[]; cc: string[] };
 }
 
 function keptOf(
-  { type, text, session, reply, headers = {}, ...asked }: Asked,
+  { type, text, session, reply, mail, headers = {}, ...asked }: Asked,
   queries: readonly AskedQuery[],
 ) {
   const request = keptRequest(asked);
@@ -28,6 +30,7 @@ function keptOf(
     request: { ...request, jar: [], headers: [], sessionAndUser, response },
     routing: { layers: [], route: { source: 'src/a.ts:3' } },
     database: keptQueries(...queries),
+    ...(mail === undefined ? {} : { mail: { items: [{ ...mail, bcc: [], caller: 'src/mail.ts:9' }] } }),
     ...(reply === undefined
       ? {}
       : { http_client: { calls: [{ responseBody: { text: JSON.stringify(reply) } }] } }),
@@ -118,6 +121,26 @@ describe('findings from answers that hold something else', () => {
     expect(of(tove, [pane])).to.deep.equal([
       'parts has Glass pane, which this request neither received nor read: POST /trails (bbbbbb) received it. The process may hold it for all',
     ]);
+  });
+
+  it('a copy of a mail that an earlier request had asked for', () => {
+    const mailed = (email: string, copyTo: string[], cc: string[]): Asked => ({
+      method: 'POST',
+      body: { email, copyTo },
+      mail: { to: [`You <${email}>`], cc },
+    });
+    const of = (asked: Asked, earlier: Asked[], queries: AskedQuery[] = []) =>
+      found('list-left', asked, queries, earlier.map((one) => [one, []])); // prettier-ignore
+    const paul = mailed('edith@a.example', ['paul@a.example'], ['office@b.example', 'paul@a.example']);
+    const sofia = mailed('sofia@c.example', [], ['office@b.example', 'paul@a.example']);
+    expect(of(sofia, [paul])).to.deep.equal([
+      'the copy of the mail has paul@a.example, which this request neither received nor read: POST /trails (bbbbbb) received it. The process may hold it for all',
+    ]);
+    const read = { sql: 'select email from watchers', found: [{ email: 'paul@a.example' }] };
+    expect(of(sofia, [paul], [read]), 'read').to.deep.equal([]);
+    expect(of(mailed('sofia@c.example', [], ['office@b.example']), [paul])).to.deep.equal([]);
+    expect(of(mailed('edith@a.example', [], ['paul@a.example']), [paul]), 'of the same').to.deep.equal([]);
+    expect(of(mailed('x@c.example', ['paul@a.example'], ['paul@a.example']), [paul])).to.deep.equal([]);
   });
 
   it('rows in another order than their keys', () => {

@@ -36,6 +36,7 @@ export interface Kept {
   graphql: GraphqlData;
   http_client: HttpClientData;
   jobs: JobsData;
+  mail: MailData;
   logs: { lines: readonly LogLine[]; unkept?: LogsData['unkept'] };
   routing: KeptRouting;
   runtime: KeptRuntime;
