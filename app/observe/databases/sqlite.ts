@@ -47,8 +47,17 @@ const databases = new WeakMap<object, object>();
 
 const REPLACES = /^\s*(?:insert\s+or\s+)?replace\b/i;
 
-interface Preparing {
-  prepare?: (sql: string) => object;
+/** Of each database, the statement that says how many rows its connection has changed. */
+const totals = new WeakMap<object, object>();
+
+function totalOf(database: object): object {
+  const known = totals.get(database);
+  if (known !== undefined) return known;
+  // Not that of the object: an application may list there what it prepares.
+  const { prepare } = Object.getPrototypeOf(database) as { prepare: (sql: string) => object };
+  const total = Reflect.apply(prepare, database, ['select total_changes() as n']);
+  totals.set(database, total);
+  return total;
 }
 
 /** The rows that a REPLACE deletes are not in its number of changes, nor are those that go with them. `get` is not published. */
@@ -56,11 +65,10 @@ function countChanges(message: SqliteQuery, get: Method | undefined): SqliteQuer
   const { database, method, sql } = message;
   if (method !== 'run' || get === undefined || database === null || !REPLACES.test(sql)) return message;
   try {
-    const total = (database as Preparing).prepare?.('select total_changes() as n');
-    if (total === undefined) return message;
+    const total = totalOf(database);
     const changedRows = (): number => Number((Reflect.apply(get, total, []) as { n: unknown }).n);
-    message.changedRows = changedRows;
     message.changedBefore = changedRows();
+    message.changedRows = changedRows;
   } catch {
     // The statement says it, too, if the database is closed or busy.
   }

@@ -56,10 +56,9 @@ const ROW: PlainLimits = { depth: 3, width: 32, length: 80, total: 60 };
 
 const recordedRows = createSlot<number>('recorded rows');
 
-/** The first rows that a statement returned, by column: masking goes by names, so a row without names is left out. Never throws. */
 /** Fewer rows are no matter; counting more would take longer than they are worth. */
 const [FEWEST_COUNTED, MOST_COUNTED] = [1000, 200_000];
-const MOST_IDS = 8;
+const MOST_IDS = 4;
 const TWO_JOINS = /\bjoin\b.*\bjoin\b/is;
 
 /** How many values each column of ids has, in a large result of joins. */
@@ -75,6 +74,7 @@ export function countIds(rows: readonly unknown[], sql: string): Record<string, 
   );
 }
 
+/** The first rows that a statement returned, by column: masking goes by names, so a row without names is left out. Never throws. */
 export function firstRows(context: Context, rows: readonly unknown[]): Json[] {
   if (types.isProxy(rows)) return [];
   const before = recordedRows.get(context) ?? 0;
