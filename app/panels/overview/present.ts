@@ -25,6 +25,7 @@ import { askedSteps } from './asked.ts';
 import { receivedSteps } from './received.ts';
 import { sentSteps } from './sent.ts';
 import { type Step, withoutForm } from './step.ts';
+import { totalRow } from './total.ts';
 import { brokenBeforeRows, otherRows, originSteps, sessionSteps } from './written-by.ts';
 
 export interface Exchange {
@@ -209,7 +210,13 @@ function* makeOverview({ ran = NOBODY }: OverviewData, from: PresentFrom): Steps
   const beside = besideSections(from, differences);
   yield;
   const broken = from.beside === undefined ? [] : brokenBeforeRows(from.beside);
-  const leads = [...answeredRow(from, ran), ...comparedRow(from), ...changes, ...broken];
+  const leads = [
+    ...answeredRow(from, ran),
+    ...comparedRow(from),
+    ...changes,
+    ...totalRow(from.profile),
+    ...broken,
+  ];
   return {
     findings,
     verdict: verdictOf(from, {
