@@ -338,7 +338,7 @@ const unrecordedWait: Rule<WaitGiven> = {
   needs: ['request', 'routing'],
   labels: ['unrecorded wait'],
   why: 'For at least 200 ms, and half of the request, no query, call, view or other recorded work ran, and the event loop was free.',
-  fix: 'Look at the work that this function awaits there: a timer, a lock or queue of your own, a file, or a library that is not observed. `profiler.span(name, work)` records it.',
+  fix: 'Find the work that this function awaits. A pause that is meant needs no change. Otherwise it is a lock or queue of your own, a file, or a library that is not observed: `profiler.span(name, work)` records it.',
   find({ request, routing, database, runtime, http_client }, { durationMs, outcome }, from) {
     const endMs = request.response?.headersAtMs ?? null;
     if (durationMs === null || endMs === null || endMs < IDLE_MS || outcome !== 'finished') return [];
@@ -358,7 +358,7 @@ const unrecordedWait: Rule<WaitGiven> = {
     const layer = waitingAt(routing.layers, longest);
     if (layer === undefined || layer.kind === 'error') return [];
     if (WAITS.test(`${routing.route?.pattern ?? ''} ${layer.name}`)) return [];
-    const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;
+    const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a pause of your code (setTimeout), or work that is not observed`;
     return [{ severity: 'info', sentence, panel: 'timeline', costMs, place: layer.source }];
   },
 };

@@ -20,7 +20,7 @@ describe('finding unrecorded-wait', () => {
     const [finding] = (await ask.when('/pause', isAlone)).of('unrecorded-wait');
     expect(finding).to.include({ label: 'unrecorded wait', severity: 'info', panel: 'timeline' });
     expect(finding?.sentence).to.match(
-      /^pause waited [23]\d\d\.\d ms \(\d+ %.*\) while nothing that is recorded ran: a timer, or work that is not observed$/,
+      /^pause waited [23]\d\d\.\d ms \(\d+ %.*\) while nothing that is recorded ran: a pause of your code \(setTimeout\), or work that is not observed$/,
     );
     expect(finding?.place).to.match(/unrecorded-wait\.test\.ts:\d+$/);
   });
