@@ -111,7 +111,9 @@ describe('finding error-thrown', () => {
       from: { name: 'load', place: 'a.ts:2' },
     };
     const thrown = {
-      chain: [{ class: 'RangeError', isError: true, message: 'lost', status: null, properties: {} }],
+      chain: [
+        { class: 'RangeError', isError: true, message: 'lost', status: null, properties: {}, frames: [] },
+      ],
     };
     const kept = { exception: { errors: [{ ...record, thrown }] } };
     const head = { status: null, outcome: 'aborted', durationMs: 900 } as ProfileHead;
