@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { createDefinitions } from '../../app/observe/stacks/definitions.ts';
+import { importsIn } from '../../app/observe/stacks/imports.ts';
 import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
 import { atOnce } from '../../app/profiler/turns.ts';
 
@@ -223,5 +224,14 @@ class Audit {
     expect(definitions.tables('Sheets')).to.deep.equal(['src/ddl.js:2', 'src/ddl.js:5']);
     expect(definitions.tables('notes')).to.deep.equal(['src/ddl.js:5']);
     expect(definitions.tables('sheet')).to.deep.equal([]);
+  });
+
+  it('are found in linear time: an upload may lie among the sources', () => {
+    for (const piece of [
+      `const {${'a,'.repeat(50)}`,
+      `const a${'\n'.repeat(300)}`,
+      `const ${' '.repeat(300)}`,
+    ])
+      expect(importsIn([piece.repeat(20_000)]).size).to.equal(0);
   });
 });

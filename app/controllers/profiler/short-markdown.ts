@@ -239,9 +239,8 @@ function lastStatements({ profile, panels, amendments }: ShortMarkdownOptions): 
     const sql = statements[statement]?.sql ?? '';
     return sql === '' || isControl(sql) ? [] : [{ statement, index, isWrite: !isRead(sql) }];
   });
-  const writes = work.filter(
-    ({ statement, isWrite }, at) => isWrite && !work.slice(at + 1).some((one) => one.statement === statement),
-  );
+  const last = new Map(work.map(({ statement, index }) => [statement, index]));
+  const writes = work.filter(({ statement, index, isWrite }) => isWrite && last.get(statement) === index);
   const shown = writes.length === 0 ? work.slice(-1) : writes.slice(-MOST_WRITES);
   if (shown.length === 0) return '';
   const page = presentNamed(panels, 'database', { profile, amendments });

@@ -9,12 +9,17 @@ interface Parameter {
 }
 
 const MOST_LINES = 12;
+/** Of a minified file, a line may have all of it. */
+const LONGEST = 4000;
 const BEGINS = /^(?:export|module|exports|async|function|const|let|var)\b/;
 const TAKES =
   /^(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\*?\s*([\w$]*)|(?:const|let|var)\s+([\w$]+)\s*=[^(]*|(?:module\.)?exports\.?([\w$]*)\s*=[^(]*)\(/;
 
 function textFrom(lines: readonly string[], index: number): string {
-  return lines.slice(index, index + MOST_LINES).join(' ');
+  return lines
+    .slice(index, index + MOST_LINES)
+    .join(' ')
+    .slice(0, LONGEST);
 }
 
 /** The items of a list, from behind its opening bracket. */

@@ -192,7 +192,7 @@ export function createDefinitions({
       const called = new RegExp(`(?<![\\w$.])(?:${names.join('|')})(?:\\.${escapeRegExp(of)})?\\(`);
       const passed = names.length === 0 ? null : argumentIn(lines, called, parameter);
       const where = passed === null ? null : valueOf({ file: caller, ...passed }, member, depth);
-      // Of a container, its maker is the application itself.
+      // The line that makes a container says nothing of what is in it.
       const [, made = '', line] = /^(.*):(\d+)$/.exec(where ?? '') ?? [];
       if ((linesOf(made)?.[Number(line) - 1] ?? '').includes(member)) return where;
     }
