@@ -138,14 +138,15 @@ function writerOf({ startedAt }: Profile, { head, kept }: EarlierRequest<Partial
 
 function* writersOf(
   profile: Profile,
+  own: EarlierRequest<Partial<Kept>>,
   { before, overlapping }: Pick<BesideProfile, 'before' | 'overlapping'>,
 ): Steps<BesideProfile['writers']> {
   const others = new Map([...before, ...overlapping].map((other) => [other.head.token, other]));
-  const written = yield* writerSteps(ownRequest(profile), [...others.values()]);
+  const written = yield* writerSteps(own, [...others.values()]);
   const writers = new Map(
     Array.from(written, ([at, { request, ...how }]) => [at, { head: request.head, ...how }]),
   );
-  const ofSession = sessionWriter(ownRequest(profile), before);
+  const ofSession = sessionWriter(own, before);
   if (ofSession !== null) writers.set(SESSION, writerOf(profile, ofSession));
   return writers;
 }
@@ -223,8 +224,8 @@ export async function readBeside(
       block?.language === 'ts' ? [{ label, block }] : [],
     );
     const from = { ...services, startedAt: profile.startedAt };
-    const own = recorded.length > 0 ? recorded.slice(0, 1) : sourceOf(finding.place ?? '', from);
-    const evidence = sourceAbove(finding.path ?? [], from, own);
+    const shown = recorded.length > 0 ? recorded.slice(0, 1) : sourceOf(finding.place ?? '', from);
+    const evidence = sourceAbove(finding.path ?? [], from, shown);
     const called = finding.path === undefined ? firstCalled(finding, work, rowsOf) : undefined;
     return called === undefined ? evidence : sourceAbove([called], from, evidence).toReversed();
   }
@@ -250,8 +251,9 @@ export async function readBeside(
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
     mayNameOthers(profile) ? profiles.before(profile) : [],
   ]);
-  const writers = await inTurns(writersOf(profile, { before, overlapping }));
-  const ofTables = tableWriters(ownRequest(profile), before, new Set(writers.keys()));
+  const own = ownRequest(profile);
+  const writers = await inTurns(writersOf(profile, own, { before, overlapping }));
+  const ofTables = tableWriters(own, before, new Set(writers.keys()));
   const beside: BesideProfile = {
     findings: explain([...findings.shown, ...findings.folded], rules, seen),
     checked: checkedBy(rules, profile),
@@ -266,10 +268,7 @@ export async function readBeside(
     brokenBefore: await readBroken(profiles, profile, { writers, tableWriters: ofTables, before }),
     comparedAsText: isSummary ? null : refusedByText(profile, services.sourceAt),
     codeOf: (ran) =>
-      ranCode(
-        { ...ran, tables: [...writesOf(ownRequest(profile)).keys()] },
-        { ...services, startedAt: profile.startedAt },
-      ),
+      ranCode({ ...ran, tables: [...writesOf(own).keys()] }, { ...services, startedAt: profile.startedAt }),
   };
   const overview = panels.find(({ name }) => name === OVERVIEW);
   const made = overview?.prepare?.(profile.panels[OVERVIEW]?.data ?? null, { profile, amendments, beside });
