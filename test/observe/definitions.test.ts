@@ -11,6 +11,20 @@ function placesOf(definitions: ReturnType<typeof createDefinitions>, place: stri
   return atOnce(definitions.at(place, count));
 }
 
+function definitionsOf(files: Readonly<Record<string, string>>) {
+  return createDefinitions({
+    root: '/app',
+    files: {
+      lines: (file) =>
+        Object.entries(files)
+          .find(([name]) => file === resolve('/app', name))?.[1]
+          .split('\n') ?? null,
+      changedAt: () => null,
+    },
+    maps: { sourceLines: () => null },
+  });
+}
+
 describe('names that a line uses', () => {
   const FILES: Readonly<Record<string, string>> = {
     'src/orders.ts': `import express from 'express';
@@ -37,15 +51,7 @@ export function other(count: number) {
     'lib/prices.js': 'exports.of = (rows) => rows;',
     'lib/format/index.js': "'use strict';\nfunction format(text) {}\nmodule.exports = { format };",
   };
-  const linesOf = (file: string): string[] | null =>
-    Object.entries(FILES)
-      .find(([name]) => file === resolve('/app', name))?.[1]
-      .split('\n') ?? null;
-  const find = createDefinitions({
-    root: '/app',
-    files: { lines: linesOf, changedAt: () => null },
-    maps: { sourceLines: () => null },
-  });
+  const find = definitionsOf(FILES);
   const at = (mark: string, file = 'src/orders.ts'): string =>
     `${file}:${(FILES[file]?.split('\n') ?? []).findIndex((line) => line.includes(mark)) + 1}`;
 
@@ -85,17 +91,7 @@ export class Quotes extends Base {
       'src/lib/size.ts': 'export class Size {\n  @IsInt()\n  width: number;\n}',
       'src/log.ts': 'export const log = (value) => value;',
     };
-    const whole = createDefinitions({
-      root: '/app',
-      files: {
-        lines: (file) =>
-          Object.entries(files)
-            .find(([name]) => file === resolve('/app', name))?.[1]
-            .split('\n') ?? null,
-        changedAt: () => null,
-      },
-      maps: { sourceLines: () => null },
-    });
+    const whole = definitionsOf(files);
     expect(placesOf(whole, 'src/quotes.ts:12', 4)).to.deep.equal([
       'src/lib/size.ts:1',
       'src/lib/rates.ts:2',
@@ -131,17 +127,7 @@ module.exports = {
 };`,
       'src/order.js': 'module.exports = (db) => db.define();',
     };
-    const commonJs = createDefinitions({
-      root: '/app',
-      files: {
-        lines: (file) =>
-          Object.entries(files)
-            .find(([name]) => file === resolve('/app', name))?.[1]
-            .split('\n') ?? null,
-        changedAt: () => null,
-      },
-      maps: { sourceLines: () => null },
-    });
+    const commonJs = definitionsOf(files);
     expect(placesOf(commonJs, 'src/mail.js:10', 4)).to.deep.equal([
       'src/config.js:1',
       'src/config.js:2',
