@@ -70,7 +70,7 @@ export function countIds(rows: readonly unknown[], sql: string): Record<string, 
   return Object.fromEntries(
     names
       .slice(0, MOST_IDS)
-      .map((name) => [name, new Set(rows.map((row) => (row as Record<string, unknown>)[name])).size]),
+      .map((name) => [name, new Set(rows.map((row) => (isRecord(row) ? row[name] : undefined))).size]),
   );
 }
 
