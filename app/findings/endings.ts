@@ -93,7 +93,7 @@ const CANCELED_MS = 1000;
 
 /** A timeout of a call that waits for a connection of its client begins only when it has one. */
 const NO_CALL_FIX =
-  'Find what the code waits for at this place: no call or query of this request was running. It may be a free connection of an HTTP client (an earlier response whose body nobody read keeps one), a lock, or a missing response.';
+  'The code waits here for something that is not recorded: no call or query was running. It may be a free connection of an HTTP client (an earlier response whose body nobody read keeps one), a lock, or a missing response.';
 
 interface Awaited {
   /** Of neither a call nor a query. */

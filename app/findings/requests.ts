@@ -445,7 +445,7 @@ const signatureOverParsed: Rule<Needs<'request', 'routing' | 'exception'>> = {
     const others =
       accepted.length === 0
         ? ''
-        : `; ${count(accepted.length, 'earlier request')} got through, with ${accepted.length === 1 ? 'a body' : 'bodies'} that it writes as sent`;
+        : `; ${count(accepted.length, 'earlier request')} got through: JSON.stringify did not change ${accepted.length === 1 ? 'its body' : 'their bodies'}`;
     const sentence = `JSON.stringify(req.body)${rewrittenAs(body)} the body${by} has ${count(bytes, 'byte')} as sent and ${count(writtenAgain)} written again, so a signature of that text never equals ${excerpt(name, 60)}${others}`;
     const place = signedAt(exception) ?? refusedAt(request, routing);
     return [{ broke: 'response', severity: accepted.length > 0 ? 'bad' : 'warn', sentence, place }];

@@ -1,7 +1,7 @@
 /**
  * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`, node:http2
  * `http2.client.stream.*`; a call is on one of them. Little is patched: an agent and node:http2 where Node.js publishes less
- * (channels/node-http.ts), bodies (call-bodies.ts). A call belongs to the context that is current when it is made; its
+ * (channels/node-http.ts), `dispatch` of undici (channels/undici.ts), bodies (call-bodies.ts). A call belongs to the context that is current when it is made; its
  * later events may fire in any.
  */
 import { isRealError } from '../profiler/record/safe-read.ts';
