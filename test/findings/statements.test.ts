@@ -2,6 +2,7 @@ import express from 'express';
 import { expect } from 'chai';
 import { mysqlDriver } from '../../app/observe/databases/mysql.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { countIds } from '../../app/observe/databases/statement.ts';
 import { draftsOf } from '../support/find-by-rule.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
@@ -334,6 +335,15 @@ describe('findings from the text of statements', () => {
     expect(of({ id: 1, 'b.id': 420, 'c.id': 280, 'd.id': 117_600 }), 'a matrix').to.equal(undefined);
     expect(of({ 'b.id': 420, 'c.id': 280 }), 'not of one thing').to.equal(undefined);
     expect(of({ id: 1, 'b.id': 420, 'c.id': 281 })).to.equal(undefined);
+  });
+
+  it('counts ids in large results of two joins, whatever a row is', () => {
+    const rows = Array.from({ length: 1000 }, (_, at) => ({ id: 1, 'b.id': at % 20, name: at }));
+    const sql = 'select * from a join b on true join c on true';
+    expect(countIds([...rows, null], sql)).to.deep.equal({ id: 2, 'b.id': 21 });
+    expect(countIds(rows, sql)).to.deep.equal({ id: 1, 'b.id': 20 });
+    expect(countIds(rows.slice(1), sql)).to.equal(null);
+    expect(countIds(rows, 'select * from a join b on true')).to.equal(null);
   });
 
   it('a deep OFFSET, with the page by key', async () => {
