@@ -178,7 +178,7 @@ describe('finding failed-statement', () => {
     expect(findings[0]).to.include({ label: 'deadlock', severity: 'bad' });
     expect(findings[0]?.sentence).to.match(
       new RegExp(
-        `^update stock failed \\(deadlock detected\\): this request locked a row of stock \\(query 2\\) before one of stock \\(query 3\\), and GET /take/:first/:then \\(${tokenOf(200)}\\) locked the same rows the other way round$`,
+        `^update stock failed \\(deadlock detected\\): this request locked a row of stock \\(query 1\\) before one of stock \\(query 2\\), and GET /take/:first/:then \\(${tokenOf(200)}\\) locked the same rows the other way round$`,
       ),
     );
   });

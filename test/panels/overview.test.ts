@@ -339,6 +339,30 @@ describe('the overview panel', () => {
     expect(asked).to.contain('Timeline6.0 ms').and.contain('EVALSHA b1 1 k v');
   });
 
+  it('numbers queries as its figures count them, without those of a transaction', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 40);
+        [
+          'begin',
+          'select 1',
+          'commit',
+          'begin',
+          'update seats set sold = true where id = 7',
+          'commit',
+        ].forEach((sql, at) => {
+          context.add('query', query({ sql, bindings: [], rows: at === 4 ? 0 : null, startMs: at, durationMs: 1, waitMs: 0 })); // prettier-ignore
+        });
+      },
+    });
+    const $ = await page(token);
+    const labels = $('#asked')
+      .text()
+      .match(/transaction|query \d/g);
+    expect(labels).to.deep.equal(['transaction', 'query 1', 'transaction', 'transaction', 'query 2', 'transaction']); // prettier-ignore
+    expect($('body').text().replace(/\s+/g, ' ')).to.contain('Database × 26.0 ms15 %');
+  });
+
   it('says of repeated steps which of them failed, which found nothing, and how the last one ended', async () => {
     const { token } = await fixture.profileOf({
       more: (context) => {

@@ -4,7 +4,7 @@
  */
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import { isRead } from '../../panels/shared/statements.ts';
-import { isControl } from '../../profiler/transaction-sql.ts';
+import { queryNumbers } from '../../panels/shared/query-numbers.ts';
 import { errorText } from '../../profiler/error-text.ts';
 import { requestText } from '../../panels/shared/request-text.ts';
 import type { ExplainedFinding, Finding } from '../../profiler/read/finding.ts';
@@ -235,9 +235,10 @@ const MOST_WRITES = 3;
 /** The last writes, else the last read: the whole texts of statements that the steps cut. */
 function lastStatements({ profile, panels, amendments }: ShortMarkdownOptions): string {
   const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
+  const numbers = queryNumbers({ queries, statements });
   const work = queries.flatMap(({ statement }, index) => {
     const sql = statements[statement]?.sql ?? '';
-    return sql === '' || isControl(sql) ? [] : [{ statement, index, isWrite: !isRead(sql) }];
+    return sql === '' || numbers[index] === null ? [] : [{ statement, index, isWrite: !isRead(sql) }];
   });
   const last = new Map(work.map(({ statement, index }) => [statement, index]));
   const writes = work.filter(({ statement, index, isWrite }) => isWrite && last.get(statement) === index);
@@ -248,7 +249,7 @@ function lastStatements({ profile, panels, amendments }: ShortMarkdownOptions): 
     shown.map(({ index, isWrite }) => {
       const evidence = evidenceOf({ anchor: `q${index + 1}` }, page);
       const what = isWrite ? (shown.length === 1 ? 'The last write' : 'A write') : 'The last read';
-      return evidence === '' ? '' : blocks([`${what} (query ${index + 1}):`, evidence]);
+      return evidence === '' ? '' : blocks([`${what} (query ${numbers[index]}):`, evidence]);
     }),
   );
 }

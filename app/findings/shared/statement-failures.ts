@@ -1,5 +1,6 @@
 /** Why a statement failed: the kind of its error with the fix, and the order of locks in a deadlock. */
 import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-touched.ts';
+import { queryNumbers } from '../../panels/shared/query-numbers.ts';
 import { type Database, endOf, type OtherRequest, type Query } from './kept.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import { commits } from '../../profiler/transaction-sql.ts';
@@ -145,8 +146,8 @@ function locksOf(database: Database): Map<string, Lock[]> {
   return locks;
 }
 
-function lockText({ row, query }: Lock): string {
-  return `${excerpt(row.table, 40)} (query ${query + 1})`;
+function lockText({ row, query }: Lock, database: Database): string {
+  return `${excerpt(row.table, 40)} (query ${queryNumbers(database)[query]})`;
 }
 
 /** Two rows that another request locked the other way round; empty: the records don't show it. */
@@ -167,7 +168,7 @@ export function oppositeOrder(
           query < wanted.query && theirs.findLastIndex((their) => isSameRow(their.row, row)) > at,
       );
       if (at === -1 || held === undefined) continue;
-      return `: this request locked a row of ${lockText(held)} before one of ${lockText(wanted)}, and ${requestText(head)} locked the same rows the other way round`;
+      return `: this request locked a row of ${lockText(held, database)} before one of ${lockText(wanted, database)}, and ${requestText(head)} locked the same rows the other way round`;
     }
   }
   return '';

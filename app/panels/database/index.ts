@@ -51,6 +51,7 @@ function querySpans({ statements, queries, unkept }: KeptDatabase, endMs: number
       panel: 'database',
       anchor,
       ...(parts === undefined ? {} : { parts }),
+      ...(isControl(sql) ? { count: 0 } : {}),
       ...(query.error === null ? {} : { failed: 'failed' }),
       // Its libraries run statements without a break.
       ...(statement?.system === 'sqlite' ? { ranMs: durationMs } : {}),

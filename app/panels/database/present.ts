@@ -22,6 +22,7 @@ import {
   isSlow,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
+import { queryNumbers } from '../shared/query-numbers.ts';
 import { lineOf, queryDetail, shownName, sqlBlock } from './query-detail.ts';
 import { transactionMarks } from './transactions.ts';
 
@@ -74,6 +75,7 @@ function badgesOf(query: DatabaseQuery, index: number, { marks, plans }: Showing
 function queryRows(data: DatabaseData, showing: Showing): Row[] {
   const { statements, queries } = data;
   const { marks, plans } = showing;
+  const numbers = queryNumbers(data);
   return queries.map((query, index): Row => {
     const { statement, bindings, startMs, durationMs, rows, waitMs, error, caller, path, group } = query;
     const { sql = '' } = statements[statement] ?? {};
@@ -88,7 +90,7 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
       place: caller,
       path,
       fields: [
-        { label: 'Query', value: index + 1, unit: 'count' },
+        { label: 'Query', value: numbers[index] ?? null, unit: 'count' },
         { label: 'Start', value: startMs, unit: 'at' },
         { label: 'SQL', value: `S${statement + 1}` },
         { label: 'System', value: statements[statement]?.system ?? null },
@@ -163,10 +165,10 @@ function planText({ tree = [] }: ShownPlan): string {
     .join('\n');
 }
 
-function planRow([index, plan]: [number, ShownPlan]): Row {
+function planRow(plan: ShownPlan, number: number | null): Row {
   return {
     id: plan.id,
-    label: `Query ${index + 1}`,
+    label: `Query ${number ?? ''}`,
     note: plan.says.join('; ') || null,
     ...(plan.tree === undefined ? {} : { block: { text: planText(plan) } }),
   };
@@ -192,7 +194,8 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
   });
   const marks = transactionMarks(data);
   const plans = shownPlans(data, amendments.plan);
-  const kept = queries.filter(({ statement }) => asked[statement]).length;
+  const numbers = queryNumbers(data);
+  const kept = numbers.filter((number) => number !== null).length;
   const sections: Section[] = [
     {
       id: 'repeated',
@@ -241,7 +244,7 @@ export function presentQueries(data: DatabaseData, { profile, amendments }: Pres
       id: 'plans',
       title: 'Query plans',
       columns: { label: 'Query', note: 'Notable' },
-      rows: [...plans].map(planRow),
+      rows: [...plans].map(([index, plan]) => planRow(plan, numbers[index] ?? null)),
       inPage: false,
     },
     {

@@ -1,5 +1,6 @@
 /** The detail of a query: its statement with its values, the requests it waited for, its line, its plan. */
 import type { Block, BlockLine, Detail } from '../../profiler/read/rows.ts';
+import { queryNumbers } from '../shared/query-numbers.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
@@ -111,19 +112,17 @@ function sourceDetail(excerpts: readonly KeptExcerpt[], caller: string | null): 
   return [{ title: 'Source', block: { text: excerptText(found, line), language: 'ts', lines } }];
 }
 
-function planDetail(
-  { queries }: DatabaseData,
-  index: number,
-  plans: ReadonlyMap<number, ShownPlan>,
-): Detail[] {
+function planDetail(data: DatabaseData, index: number, plans: ReadonlyMap<number, ShownPlan>): Detail[] {
   const own = plans.get(index);
   if (own !== undefined) return [{ link: { label: 'Query plan', row: own.id } }];
+  const { queries } = data;
   const statement = queries[index]?.statement;
   const same = [...plans].find(
     ([at, { tree }]) => tree !== undefined && queries[at]?.statement === statement,
   );
   if (same === undefined) return [];
-  return [{ link: { label: `Query plan of the same statement: query ${same[0] + 1}`, row: same[1].id } }];
+  const number = queryNumbers(data)[same[0]] ?? '';
+  return [{ link: { label: `Query plan of the same statement: query ${number}`, row: same[1].id } }];
 }
 
 export function queryDetail(

@@ -20,6 +20,7 @@ import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { numbersAsText } from '../shared/number-as-text.ts';
 import { type ReceivedField, receivedFields } from '../shared/received.ts';
+import { queryNumbers } from '../shared/query-numbers.ts';
 import { unnamedChanges } from '../shared/row-changes.ts';
 import { isByItself, MOST_HEADERS } from './received.ts';
 import { repeatedSteps } from './repeated.ts';
@@ -129,9 +130,10 @@ function bodyLeaves(profile: Profile): ReceivedField[] {
 function alsoChanged(profile: Profile, index: number): Field[] {
   const database = dataOf(profile, 'database');
   const changed = database === null ? null : unnamedChanges(database, index);
-  if (changed === null) return [];
+  if (database === null || changed === null) return [];
   const texts = shorten(changed.texts.join(' · '), LONGEST_CHANGED);
-  return [{ label: 'Also changed', value: `${texts} since query ${changed.since + 1}, named by no write` }];
+  const since = queryNumbers(database)[changed.since] ?? '';
+  return [{ label: 'Also changed', value: `${texts} since query ${since}, named by no write` }];
 }
 
 function queryStep(
@@ -152,11 +154,12 @@ function queryStep(
   const tokens =
     query === undefined ? statement : [...statement, ...rowsTokens(query, textOf(statement).length)];
   const isOfTransaction = isControl(sql);
+  const number = row.fields?.find(({ label }) => label === 'Query')?.value;
   const asText = isRead(sql) ? numbersAsText(bodyLeaves(profile), { query, queries }) : [];
   return {
     ...row,
     isWrite: !isOfTransaction && !isRead(sql),
-    label: isOfTransaction ? 'transaction' : `query ${index + 1}`,
+    label: isOfTransaction ? 'transaction' : `query ${Number(number)}`,
     text: textOf(tokens),
     line: () => tokens,
     note: isOfTransaction ? null : row.note,

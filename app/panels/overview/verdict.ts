@@ -1,5 +1,4 @@
 /** The sentence for a request without findings: the checks that ran, and doubts. */
-import { isControl } from '../../profiler/transaction-sql.ts';
 import { errorText } from '../../profiler/error-text.ts';
 import { isWork } from '../../profiler/record/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
@@ -7,6 +6,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/read/rows.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
+import { queryNumbers } from '../shared/query-numbers.ts';
 import { isRead } from '../shared/statements.ts';
 import { thrownAt } from '../shared/kept-panels.ts';
 import { dataOf } from '../shared/panel-data.ts';
@@ -85,11 +85,12 @@ function whoSent(profile: Profile, { answered }: Ran): string {
 
 function foundNothing(profile: Profile, headersAtMs: number | null): string | null {
   const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
+  const numbers = queryNumbers({ queries, statements });
   const asked = [
     ...queries.flatMap(({ statement, startMs, rows, error }, at) => {
       const { sql = '' } = statements[statement] ?? {};
-      const nothing = `query ${at + 1} ${isRead(sql) ? 'found' : 'changed'} no row`;
-      return isControl(sql) ? [] : [{ startMs, text: rows === 0 && error === null ? nothing : null }];
+      const nothing = `query ${numbers[at]} ${isRead(sql) ? 'found' : 'changed'} no row`;
+      return numbers[at] === null ? [] : [{ startMs, text: rows === 0 && error === null ? nothing : null }];
     }),
     ...(dataOf(profile, 'cache')?.items ?? []).flatMap(({ startMs, command, key, asked: keys, hits }) =>
       keys === 0
