@@ -31,7 +31,7 @@ import { observeDriver } from '../observe/databases/drivers.ts';
 import { createExplainer, type Explainer } from '../observe/databases/explain.ts';
 import { observeViews } from '../observe/views.ts';
 import { observeGraphql } from '../observe/graphql.ts';
-import { observeHttpClient } from '../observe/http-client.ts';
+import { observeHttpClient } from '../observe/http-client/http-client.ts';
 import { observeTracePropagation } from '../observe/trace-propagation.ts';
 import { observeKnex } from '../observe/databases/knex.ts';
 import { observeJobs } from '../observe/jobs.ts';

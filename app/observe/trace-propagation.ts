@@ -7,7 +7,7 @@ import type { ClientRequest } from 'node:http';
 import type { ContextTracker } from '../profiler/record/context.ts';
 import { rawHeader } from '../profiler/record/raw-headers.ts';
 import { beginTrace, spanIdOf } from '../profiler/record/trace-context.ts';
-import { undiciHeaders } from './http-client.ts';
+import { undiciHeaders } from './http-client/undici-calls.ts';
 import { closing, subscribeTo } from './subscribe.ts';
 
 export interface TracePropagationOptions {

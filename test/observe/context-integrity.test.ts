@@ -12,7 +12,7 @@ import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { observeConsole } from '../../app/observe/logs/console.ts';
 import { createDump } from '../../app/observe/logs/dump.ts';
 import { observeViews } from '../../app/observe/views.ts';
-import { observeHttpClient } from '../../app/observe/http-client.ts';
+import { observeHttpClient } from '../../app/observe/http-client/http-client.ts';
 import { observeKnex } from '../../app/observe/databases/knex.ts';
 import { createQueryRecorder } from '../../app/observe/databases/queries.ts';
 import { observeRuntime } from '../../app/observe/runtime.ts';

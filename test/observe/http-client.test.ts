@@ -18,7 +18,7 @@ import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { httpClientPatches } from '../../app/observe/channels/http-clients.ts';
 import { http2Patches } from '../../app/observe/channels/node-http.ts';
-import { observeHttpClient } from '../../app/observe/http-client.ts';
+import { observeHttpClient } from '../../app/observe/http-client/http-client.ts';
 import { watchLibraries } from '../../app/observe/libraries.ts';
 import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 

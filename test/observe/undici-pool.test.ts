@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import * as undici from 'undici';
 import { undiciPatch } from '../../app/observe/channels/undici.ts';
-import { observeHttpClient } from '../../app/observe/http-client.ts';
+import { observeHttpClient } from '../../app/observe/http-client/http-client.ts';
 import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { Context, ContextTracker } from '../../app/profiler/record/context.ts';
 

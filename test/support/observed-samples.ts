@@ -6,7 +6,7 @@ import type {} from '../../app/observe/cpu/cpu.ts';
 import type {} from '../../app/observe/logs/dump.ts';
 import type {} from '../../app/observe/views.ts';
 import type {} from '../../app/observe/graphql.ts';
-import type {} from '../../app/observe/http-client.ts';
+import type {} from '../../app/observe/http-client/http-calls.ts';
 import type {} from '../../app/observe/databases/knex.ts';
 import type {} from '../../app/observe/jobs.ts';
 import type {} from '../../app/observe/layers/layers.ts';

@@ -4,10 +4,10 @@
  * is copied of a type that is no text.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { type Context, createSlot } from '../profiler/record/context.ts';
-import { isTextType } from '../profiler/http-text.ts';
-import { createPreview } from '../profiler/record/preview.ts';
-import { rawHeader } from '../profiler/record/raw-headers.ts';
+import { type Context, createSlot } from '../../profiler/record/context.ts';
+import { isTextType } from '../../profiler/http-text.ts';
+import { createPreview } from '../../profiler/record/preview.ts';
+import { rawHeader } from '../../profiler/record/raw-headers.ts';
 
 export interface CallBody {
   bytes: number;
