@@ -6,6 +6,7 @@ import { createDefinitions } from '../../app/observe/stacks/definitions.ts';
 import { importsIn } from '../../app/observe/stacks/imports.ts';
 import { createSourceFiles } from '../../app/observe/stacks/source-files.ts';
 import { atOnce } from '../../app/profiler/turns.ts';
+import { cpuMsOf } from '../support/waiting.ts';
 
 function placesOf(definitions: ReturnType<typeof createDefinitions>, place: string, count: number): string[] {
   return atOnce(definitions.at(place, count));
@@ -60,6 +61,22 @@ export function other(count: number) {
     expect(placesOf(find, at('const key = '), 1)).to.deep.equal(['src/orders.ts:8']);
     expect(placesOf(find, at('const text'), 1)).to.deep.equal(['lib/format/index.js:2', 'src/money.ts:2']);
     expect(placesOf(find, at('return prices'), 1)).to.deep.equal(['lib/prices.js:1', 'src/orders.ts:17']);
+  });
+
+  it('of a minified file and of a bundle take no time', () => {
+    const names = Array.from({ length: 60_000 }, (_, at) => `a${at}.b${at}(c${at})`).join(';');
+    const bundle = Array.from({ length: 20_000 }, (_, at) => `  x${at}.y(z${at});`).join('\n');
+    const many = definitionsOf({
+      'min.js': `import a from 'a';${names}`,
+      'bundle.js': bundle,
+      'imports.js': `${'import { a, '.repeat(30)}\n`.repeat(800),
+      'exports.js': `import { a } from './exports.js';\na.b();\n${`${'export { a '.repeat(30)}\n`.repeat(800)}`,
+    });
+    const ms = cpuMsOf(() => {
+      for (const place of ['min.js:1', 'bundle.js:1', 'imports.js:1', 'exports.js:1'])
+        placesOf(many, place, 40);
+    });
+    expect(ms).to.be.lessThan(1500);
   });
 
   it('of whole functions are values and methods of fields and of base classes, too, through files that only export', () => {

@@ -48,6 +48,17 @@ describe('the methods of an application', () => {
     expect(index.find('service', 'if')).to.equal(null);
   });
 
+  it('are not looked for in minified lines and in bundles', () => {
+    write({
+      'src/min.js': `export function f(){}${'a.b(c);'.repeat(100)}\n  onlyMinified(id) {${';'.repeat(400)}\n`,
+      'src/bundle.js': METHODS('onlyBundled') + '  // a line\n'.repeat(30_000),
+    });
+    const fresh = createMethodIndex({ root, files: createSourceFiles({ roots: [root] }) });
+    atOnce(fresh.refresh());
+    for (const name of ['onlyMinified', 'onlyBundled']) expect(fresh.find('x', name), name).to.equal(null);
+    for (const name of ['src/min.js', 'src/bundle.js']) rmSync(join(root, name));
+  });
+
   it('are found in the file that is named like their object if several have them', () => {
     expect(index.find('orderService', 'create')).to.equal('src/services/OrderService.ts:2');
     expect(index.find('quoteService', 'create')).to.equal('src/services/quote.service.ts:2');

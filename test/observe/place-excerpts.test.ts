@@ -31,6 +31,21 @@ describe('source round a place in own code', () => {
     expect(at('src/a.ts:8')).to.deep.equal({ from: 5, lines: LINES.slice(4) });
   });
 
+  it('is that of the map that has it, whatever else other maps name', () => {
+    const map = (sources: string[]): string => {
+      const text = JSON.stringify({ mappings: 'AAAA', sources, sourcesContent: sources.map(() => 'mapped') });
+      return `a();\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(text).toString('base64')}`;
+    };
+    writeFileSync(join(root, 'foreign.js'), map(['file://share/x.ts', 'file:///a%2Fb.ts']));
+    writeFileSync(join(root, 'own.js'), map(['src/own.ts']));
+    const files = createSourceFiles({ roots: [root] });
+    const maps = createSourceMaps({ files });
+    for (const file of ['foreign.js', 'own.js']) maps.original(join(root, file), 1, 1);
+    const at = createPlaceExcerpts({ root, files, maps });
+    expect(at('src/own.ts:1')).to.deep.equal({ from: 1, lines: ['mapped'] });
+    expect(at('src/a.ts:1')?.lines[0]).to.equal('one');
+  });
+
   it('is none for what is no own code, lies elsewhere, or is not there', () => {
     const at = excerpts();
     for (const place of [

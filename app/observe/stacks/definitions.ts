@@ -7,7 +7,7 @@ import { escapeRegExp } from '../../profiler/escape-regexp.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { argumentIn, parameterAt } from './arguments.ts';
 import { type Imported, importedPath, importsIn, moduleName } from './imports.ts';
-import { createMethodIndex, methodsIn } from './method-index.ts';
+import { createMethodIndex, methodsIn, writtenLines } from './method-index.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 
@@ -28,7 +28,7 @@ const GIVEN = /^(?:req|res|next|request|response|process|console|Object|JSON|Mat
 const MADE_BY = /=\s*new\s+([A-Za-z_$][\w$]*)/;
 /** `...require('./money')`, `Money: require('./money')` in an object of exports. */
 const IN_OBJECT = /(?:\.\.\.|([A-Za-z_$][\w$]*)\s*:\s*)require\(\s*['"](\.[^'"]+)['"]\s*\)/g;
-const RE_EXPORT = /\bexport\s+(?:\*|\{([^}]*)\})\s*from\s*['"](\.[^'"]+)['"]/g;
+const RE_EXPORT = /\bexport\s+(?:\*|\{([^{}]{0,2000})\})\s{0,20}from\s{0,20}['"](\.[^'"\n]{1,300})['"]/g;
 /** Modules that are followed from one to the next. */
 const DEEPEST = 4;
 const MOST_CALLERS = 4;
@@ -95,8 +95,11 @@ export function createDefinitions({
   maps: Pick<SourceMaps, 'sourceLines'>;
 }) {
   const methods = createMethodIndex({ root, files });
-  const linesOf = (file: string): readonly string[] | null =>
-    maps.sourceLines(resolve(root, file)) ?? files.lines(resolve(root, file));
+  function linesOf(file: string): readonly string[] | null {
+    const path = resolve(root, file);
+    const lines = maps.sourceLines(path) ?? files.lines(path);
+    return lines === null ? null : writtenLines(lines);
+  }
 
   /** The method of an object or of a class, also through the line that makes its object; of a class alone its constructor, or its fields; else the definition. */
   function withMethod(file: string, index: number, member: string | undefined): string | null {

@@ -9,7 +9,7 @@ export interface Imported {
 
 /** Bounds, so that a file with nothing but blanks or open brackets takes no longer than another one. */
 const IMPORT =
-  /\b(?:import\s{1,20}(?:type\s{1,20}(?!from\b))?|(?:const|let|var)\s{1,20})([\w$]{1,100})?[\s,]{0,20}(?:\*\s{0,20}as\s{1,20}([\w$]{1,100})|\{([^}]{0,2000})\})?\s{0,20}(?:from|=\s{0,20}(?:await\s{1,20})?(?:require|import)\()\s{0,20}['"]((?:\.|[@~#]\/)[^'"\n]{1,300})['"]/g;
+  /\b(?:import\s{1,20}(?:type\s{1,20}(?!from\b))?|(?:const|let|var)\s{1,20})([\w$]{1,100})?[\s,]{0,20}(?:\*\s{0,20}as\s{1,20}([\w$]{1,100})|\{([^{}]{0,2000})\})?\s{0,20}(?:from|=\s{0,20}(?:await\s{1,20})?(?:require|import)\()\s{0,20}['"]((?:\.|[@~#]\/)[^'"\n]{1,300})['"]/g;
 /** `@/orders`: the usual alias of the folder of the sources. */
 const ALIAS = /^[@~#]\//;
 

@@ -14,6 +14,9 @@ const MOST_FOLDERS = 500;
 const MOST_ENTRIES = 1000;
 const DEEPEST = 8;
 const LONGEST_LINE = 400;
+const MOST_LINES = 10_000;
+/** Characters. */
+const LARGEST_FILE = 300_000;
 const CODE = /(?<!\.d)\.[cm]?[jt]sx?$/;
 const NOT_RUN = /^(?:node_modules|dist|build|coverage|public|tests?|__tests__|e2e|migrations|\..*)$/;
 const TEST = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
@@ -56,11 +59,23 @@ function isNamedLike(file: string, name: string): boolean {
   );
 }
 
+const written = new WeakMap<readonly string[], readonly string[]>();
+
+/** Lines that a person wrote, in which names are looked for: a minified line is empty, and a bundle has none. */
+export function writtenLines(lines: readonly string[]): readonly string[] {
+  const known = written.get(lines);
+  if (known !== undefined) return known;
+  const isBundle =
+    lines.length > MOST_LINES || lines.reduce((sum, { length }) => sum + length, 0) > LARGEST_FILE;
+  const plain = isBundle ? [] : lines.map((line) => (line.length > LONGEST_LINE ? '' : line));
+  written.set(lines, plain);
+  return plain;
+}
+
 /** Index of the first line that defines each method. */
 export function methodsIn(lines: readonly string[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const [at, line] of lines.entries()) {
-    if (line.length > LONGEST_LINE) continue;
     const names = [
       METHOD.exec(line)?.[1] ?? '',
       ...Array.from(line.matchAll(IN_LINE), ([, name = '']) => name),
@@ -91,9 +106,7 @@ function entriesOf(path: string): Dirent[] {
 
 function tablesIn(lines: readonly string[]): Indexed['tables'] {
   return lines.flatMap((line, at) =>
-    line.length > LONGEST_LINE
-      ? []
-      : Array.from(line.matchAll(TABLE), ([, table = '']) => [at, table.toLowerCase()] as const),
+    Array.from(line.matchAll(TABLE), ([, table = '']) => [at, table.toLowerCase()] as const),
   );
 }
 
@@ -127,7 +140,7 @@ export function createMethodIndex({
   }
 
   function indexed(file: string): Omit<Indexed, 'changedAt'> {
-    const lines = files.lines(resolve(root, file)) ?? [];
+    const lines = writtenLines(files.lines(resolve(root, file)) ?? []);
     const imports = Array.from(importsIn(lines).values(), ({ from }) => moduleName(importedPath(from, file)));
     return { methods: methodsIn(lines), imports: new Set(imports), tables: tablesIn(lines) };
   }

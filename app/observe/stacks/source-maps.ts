@@ -29,6 +29,8 @@ interface ParsedMap {
   /** Text of the sources that the map includes, by their names. */
   contents: Map<string, string>;
   lines: Map<string, readonly string[]>;
+  /** Names of these sources, by their absolute paths: a bundle has thousands. */
+  names: ReadonlyMap<string, string>;
 }
 
 /** The map of a file from a line and column on, counted from 0. */
@@ -76,8 +78,17 @@ function inlineMap(url: string): string | null {
   return kind.endsWith(';base64') ? Buffer.from(body, 'base64').toString('utf8') : decodeURIComponent(body);
 }
 
+/** A map may have an address that is no path on this machine. */
+function pathOfAddress(address: string): string {
+  try {
+    return fileURLToPath(address);
+  } catch {
+    return address;
+  }
+}
+
 function pathOfSource(source: string, folder: string): string {
-  if (source.startsWith('file://')) return fileURLToPath(source);
+  if (source.startsWith('file://')) return pathOfAddress(source);
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(source) || isAbsolute(source) ? source : resolve(folder, source);
 }
 
@@ -144,12 +155,10 @@ export function createSourceMaps({ files }: { files: SourceFiles }) {
     if (known?.text === text) return known;
     const url = mapUrlOf(text);
     const found = url === null ? null : mapOf(file, url);
-    const parsed = {
-      text,
-      ...parse(found?.json ?? ''),
-      folder: found?.folder ?? dirname(file),
-      lines: new Map<string, readonly string[]>(),
-    };
+    const folder = found?.folder ?? dirname(file);
+    const { parts, contents } = parse(found?.json ?? '');
+    const names = new Map(Array.from(contents.keys(), (name) => [pathOfSource(name, folder), name]));
+    const parsed = { text, parts, contents, folder, names, lines: new Map<string, readonly string[]>() };
     cache.delete(file);
     cache.set(file, parsed);
     dropOldest(cache, CACHED_MAPS);
@@ -169,9 +178,10 @@ export function createSourceMaps({ files }: { files: SourceFiles }) {
   return {
     /** Lines of a source by its absolute path, from a map that was read before; null if none has them. */
     sourceLines(path: string): readonly string[] | null {
-      for (const parsed of cache.values())
-        for (const source of parsed.contents.keys())
-          if (pathOfSource(source, parsed.folder) === path) return linesOf(parsed, source, path);
+      for (const parsed of cache.values()) {
+        const source = parsed.names.get(path);
+        if (source !== undefined) return linesOf(parsed, source, path);
+      }
       return null;
     },
     /** null if the file has no map, or the map does not cover the place. */
