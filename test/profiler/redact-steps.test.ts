@@ -27,20 +27,25 @@ const UNITS = [
   'mnemonic abandon ', 'mnemonic: abandon ', 'token,a\n"', 'MIIEvQIBADANBgkq', 'SCRAM-SHA-256$1:', '*0A', 'v4.local.', 'Fe26.2*', 'MTA', 'a.atlasv1.', 'token： ', 'curl -ubob:', 'hooks.slack.com/services/sk-', 'a://b:c', '://aaaaaaaaaaaaaaaaaaaa', '<input ', '(a)=(b', "entry 'a", 'çç', 'ç: ',
 ]; // prettier-ignore
 
-function timeOf(texts: readonly string[]): number {
+const CODE_UNITS = [
+  'token: ', 'token: a = ', 'token = ', "token === '", "token ?? '", 'env.TOKEN || ', "'token', '", 'Buffer.from(', 'token = Buffer.from(', '// ', '\n// token: ', ' ', "'a ", "' '", "'\\n", '`', 'a"',
+  '-----END PRIVATE KEY-----', `${'A'.repeat(64)}\n`, '["x"]',
+]; // prettier-ignore
+
+function timeOf(texts: readonly string[], mask: (text: string) => unknown): number {
   const { user } = process.cpuUsage();
-  for (const text of texts) redactor.text(text);
+  for (const text of texts) mask(text);
   return process.cpuUsage({ user, system: 0 }).user;
 }
 
 /** How many times longer one text takes than its pieces; the least of several rounds. */
-function timesLonger(unit: string): number {
+function timesLonger(unit: string, mask: (text: string) => unknown = redactor.text): number {
   const piece = unit.repeat(Math.ceil(PIECE / unit.length));
   const pieces = Array.from({ length: PIECES }, () => piece);
   const whole = [piece.repeat(PIECES)];
   let least = Infinity;
   for (let round = 0; round < ROUNDS && least > MOST_TIMES_LONGER; round++) {
-    least = Math.min(least, (timeOf(whole) + 1000) / (timeOf(pieces) + 1000));
+    least = Math.min(least, (timeOf(whole, mask) + 1000) / (timeOf(pieces, mask) + 1000));
   }
   return least;
 }
@@ -49,6 +54,13 @@ describe('the time that masking takes', () => {
   for (const unit of UNITS) {
     it(`is linear in ${JSON.stringify(unit)}, many times`, () => {
       expect(timesLonger(unit)).to.be.lessThan(MOST_TIMES_LONGER);
+    });
+  }
+
+  for (const unit of CODE_UNITS) {
+    it(`is linear in code of ${JSON.stringify(unit)}, many times`, () => {
+      const mask = (excerpt: string): unknown => redactor.tree({ excerpt });
+      expect(timesLonger(unit, mask)).to.be.lessThan(MOST_TIMES_LONGER);
     });
   }
 });

@@ -289,6 +289,79 @@ describe('masking', () => {
     );
   });
 
+  /** Lines of code, as a recorded error has them. */
+  function maskedLines(lines: readonly string[]): string[] {
+    const shown = redactor.tree({
+      panels: { exception: { data: { frames: [{ excerpt: { from: 1, lines } }] } } },
+    });
+    return shown.value.panels.exception.data.frames.flatMap(({ excerpt }) => excerpt.lines);
+  }
+
+  for (const line of [
+    "const TOKEN: string | null = 'planted-secret-1';",
+    'private readonly apiKey: string = "planted-secret-1";',
+    "const secret = Buffer.from('planted-secret-1', 'hex');",
+    "jwt.sign(claims, process.env.JWT_SECRET || 'planted-secret');",
+    "process.env['DB_PASSWORD'] ??= 'planted-secret';",
+    "if (req.headers['x-api-key'] !== 'planted-secret-1') deny();",
+    "return password === 'planted-secret-1';",
+    "this.token ??= 'planted-secret-1';",
+    "res.set('x-api-key', 'planted-secret-1');",
+    '/** The admin password is planted-secret-1 */',
+    'call(); // password: planted-secret-1',
+    "execSync('curl -u bob:planted-secret-1 http://localhost');",
+    "db.query(`insert into users (name, password) values ('bob', 'planted-secret-1')`);",
+    "text: greeting + '\\npassword: planted-secret-1',",
+  ])
+    it(`masks the literal in the code ${line}`, () => {
+      const [shown] = maskedLines([line]);
+      expect(shown).to.equal(line.replace(/planted-secret(?:-1)?/, FIRST));
+    });
+
+  it('leaves code that only has such names', () => {
+    const lines = [
+      "if (typeof password !== 'string' || auth.kind === 'basic') return;",
+      "body('password', 'Password is too short, 8 at least');",
+      "const type = token ?? 'none', key = require('./key2');",
+      '// password: the one of the user, as bcrypt2 made it',
+      'const sql = `select a from t where t.token = t2.token_2 and t.password = :password1`;',
+      '  token: Map<string, Token2>;',
+    ];
+    expect(maskedLines(lines)).to.deep.equal(lines);
+  });
+
+  const KEY = [
+    '-----BEGIN PRIVATE KEY-----',
+    ...Array.from({ length: 20 }, (_, at) => `planted${at}`.padEnd(64, 'A')),
+    '-----END PRIVATE KEY-----',
+  ];
+  for (const [what, key] of [
+    ['several lines', [`const key = \`${KEY[0]}`, ...KEY.slice(1, -1), `${KEY.at(-1)}\`;`]],
+    ['joined lines', ['const key =', ...KEY.map((line) => `  "${line}\\n" +`), '  "";']],
+  ] as const) {
+    it(`masks a key in ${what}, and moves no line`, () => {
+      const after = ['', 'function total() {', '  return 1;', '}'];
+      const shown = maskedLines(['// first', ...key, ...after]);
+      expect(shown.join('\n')).to.not.contain('planted');
+      expect(shown).to.have.length(key.length + 5);
+      expect(shown.slice(-4)).to.deep.equal(after);
+      expect(shown[0]).to.equal('// first');
+    });
+
+    it(`masks the rest of a key in ${what} that begins above the excerpt`, () => {
+      const shown = maskedLines([...key.slice(9), 'const after = 1;']);
+      expect(shown.join('\n')).to.not.contain('planted');
+      expect(shown.at(-1)).to.equal('const after = 1;');
+    });
+  }
+
+  it('leaves no letter of a known value that is in base64', () => {
+    for (const secret of ['hunter2-hunter', 'hunter2-hunter2', 'hunter2-hunter22']) {
+      const shown = createRedactor({ secrets: { KEY: secret } }).text(Buffer.from(secret).toString('base64'));
+      expect(Buffer.from(shown.replace(MASK, ''), 'base64').toString(), shown).to.not.match(/\w/);
+    }
+  });
+
   const LONG = 'planted-secret-1'.repeat(400);
   const whole: [string, string][] = [
     ['a word', `password: ${LONG}`],

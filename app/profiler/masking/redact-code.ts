@@ -1,5 +1,8 @@
-/** Masks literals in source code that no name beside them tells: keys as arguments, lists and maps of keys. */
-import { isMark } from './redact-marks.ts';
+/**
+ * Masks literals in source code that `name: value` does not tell: keys as arguments, lists and maps of keys, what stands for a setting that
+ * is missing, and what a name is compared with. Comments and sentences are masked as texts, if the value looks like a secret.
+ */
+import { holdsMark, isMark, type Mark } from './redact-marks.ts';
 import { quotedBetween, rewrite } from './redact-quoted.ts';
 import type { TextMasking } from './redact-rules.ts';
 
@@ -13,6 +16,64 @@ const ARGUMENTS = [
   String.raw`\b(?:cookieParser|scrypt|scryptSync|pbkdf2|pbkdf2Sync|(?:bcrypt|bcryptjs|argon2)\.(?:hash|hashSync))\(\s{0,5}`,
   String.raw`(?<![.\w])(?:hash|digest|derive)(?:Password|Key)?(?:Sync)?\(\s{0,5}`,
 ].map((before) => new RegExp(`(${before})${LITERAL}\\2`, 'g'));
+
+const NAME = String.raw`(?<![\w$-])([A-Za-z_$][\w$-]{1,60})`;
+const TYPE = String.raw`(?:\s{0,3}:[^=;,(){}"'\`\r\n]{1,100}(?==))?`;
+const BYTES = String.raw`(?:(?:Buffer\.from|atob|createSecretKey)\(\s{0,5}){1,2}`;
+/** `const token: string = '…'`, `key = Buffer.from('…')`, `process.env.KEY ?? '…'` */
+const DECLARED = [
+  String.raw`${NAME}${TYPE}\s{0,5}=\s{0,5}`,
+  String.raw`${NAME}${TYPE}\s{0,5}[:=]\s{0,5}${BYTES}`,
+  String.raw`\benv(?:\.|\[["'])${NAME}(?:["']\])?\s{0,5}(?:\?\?|\|\|)=?\s{0,5}`,
+].map((before) => new RegExp(`(${before})${LITERAL}\\3`, 'g'));
+/** `apiKey !== '…'`, `req.headers['x-api-key'] === '…'`, `this.token ??= '…'`, `set('x-api-key', '…')` */
+const BESIDE = [
+  String.raw`${NAME}["']?[)\]]{0,3}\s{0,5}(?:[=!]==?|\?\?=?|\|\|=?)\s{0,5}`,
+  String.raw`["'\`]${NAME}["'\`]\s{0,5},\s{0,5}`,
+].map((before) => new RegExp(`(${before})${LITERAL}\\3`, 'g'));
+
+/** Comments and literals. */
+const TEXTS = /^[ \t]*(?:\/\/|\/?\*)[^\r\n]*|\s\/\/\s[^\r\n]*|(["'`])(?:(?!\1)[^\\\r\n]|\\.){1,1000}\1/gm;
+/** A comment, or a literal with a blank. */
+const IS_PROSE = /^\s*\/|^\s*\*|\s|\\n/;
+/** A column or a field, and a parameter. */
+const IS_NAME = /^[\w$]+(?:\.[\w$]+)+$|^[$:@?]/;
+const SHORTEST_SECRET = 6;
+
+/** What stands beside a name in code is seldom its value: a secret has a digit. */
+function looksSecret(value: string): boolean {
+  return value.length >= SHORTEST_SECRET && /\d/.test(value) && !/\s/.test(value) && !holdsMark(value);
+}
+
+function maskNamed(text: string, { isSecret, mark }: TextMasking): string {
+  const maskAll = (before: string, expressions: readonly RegExp[], isValue: (value: string) => boolean) =>
+    expressions.reduce(
+      (shown, expression) =>
+        shown.replace(expression, (all, head: string, name: string, quote: string, value: string) =>
+          isMark(value) || !isValue(value) || !isSecret(name, value)
+            ? all
+            : `${head}${quote}${mark(value)}${quote}`,
+        ),
+      before,
+    );
+  return maskAll(
+    maskAll(text, DECLARED, (value) => value.length >= SHORTEST_KEY),
+    BESIDE,
+    looksSecret,
+  );
+}
+
+/** `maskText`: how any other text is masked. */
+function maskProse(
+  text: string,
+  masking: TextMasking,
+  maskText: (text: string, masking: TextMasking) => string,
+): string {
+  const mark: Mark = (value, type) =>
+    looksSecret(value) && !IS_NAME.test(value) ? masking.mark(value, type) : value;
+  const careful = { ...masking, mark, hide: (_name: string, value: string) => mark(value) };
+  return text.replace(TEXTS, (part) => (IS_PROSE.test(part) ? maskText(part, careful) : part));
+}
 
 /** Where a list, a map or an object begins that is named after keys; what stands in others with that name has digits. */
 const COLLECTION =
@@ -49,7 +110,12 @@ function maskCollections(text: string, { mark }: TextMasking): string {
   });
 }
 
-export function maskCode(text: string, masking: TextMasking): string {
+/** `maskText`: how any other text is masked. */
+export function maskCode(
+  text: string,
+  masking: TextMasking,
+  maskText: (text: string, masking: TextMasking) => string,
+): string {
   const { mark } = masking;
   const plain = ARGUMENTS.reduce(
     (before, expression) =>
@@ -58,5 +124,5 @@ export function maskCode(text: string, masking: TextMasking): string {
       ),
     text,
   );
-  return maskCollections(plain, masking);
+  return maskProse(maskNamed(maskCollections(plain, masking), masking), masking, maskText);
 }

@@ -5,6 +5,7 @@
  */
 import type { Mark } from './redact-marks.ts';
 import { looksRandom } from './redact-names.ts';
+import { rewrite } from './redact-quoted.ts';
 
 const LOOSE = '(?=[A-Za-z_-]{0,200}\\d)[\\w-]{16,}';
 const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
@@ -101,6 +102,9 @@ function maskWebTokens(run: string, mark: Mark): string {
 
 const PRIVATE_KEY =
   /-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE) ?-{4,5}[\s\S]*?(?:-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}|$)/g;
+const KEY_END = /-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
+/** Perhaps in quotes that `+` joins. */
+const KEY_LINE = /^[\s"'`]*[\w+/=]{16,200}(?:\\r)?(?:\\n)?[\s"'`+,]*$/;
 /** PKCS #1 and #8 in base64, without their first line: the header of RSA, of an elliptic curve, of Ed25519. */
 const BARE_KEY =
   /(?<![A-Za-z0-9+])M[A-Z][\w+/]{1,6}(?:IBADANBgkq|IBAAKC|AgEAMBMGByqG|AgEAMBAGByqG|CAQAwBQYDK2)[\w+/\s\\]{20,}={0,2}/g;
@@ -181,6 +185,20 @@ function maskIban(run: string, country: string, mark: Mark): string {
   return iban !== null && isIban(plain) ? mark(plain) + run.slice(iban.length) : run;
 }
 
+/** What is left of a private key whose beginning was cut off: the lines above its end. */
+function maskKeyEnds(text: string, mark: Mark): string {
+  return rewrite(text, KEY_END, ({ 0: whole, index }, replace) => {
+    let start = index;
+    for (let end = text.lastIndexOf('\n', index); end > 0;) {
+      const from = text.lastIndexOf('\n', end - 1) + 1;
+      if (!KEY_LINE.test(text.slice(from, end))) break;
+      start = from;
+      end = from - 1;
+    }
+    replace(start, index + whole.length, mark(text.slice(start, index + whole.length)));
+  });
+}
+
 /** `hide` also masks the value elsewhere: a part of an address is a parameter of its route as well. */
 export function maskShapes(text: string, mark: Mark, hide: (value: string) => string): string {
   const markRandom = (whole: string, head: string, value: string): string =>
@@ -202,6 +220,7 @@ export function maskShapes(text: string, mark: Mark, hide: (value: string) => st
   if (result.includes('eyJ')) result = result.replace(/[\w.-]{20,}/g, (run) => maskWebTokens(run, mark));
   result = result.replace(BARE_KEY, (key) => mark(key));
   if (result.includes('BEGIN ')) result = result.replace(PRIVATE_KEY, (key) => mark(key));
+  if (result.includes('END ')) result = maskKeyEnds(result, mark);
   if (result.includes('Private-Lines: '))
     result = result.replace(PRIVATE_LINES, (lines, head: string) => head + mark(lines.slice(head.length)));
   result = result.replace(LINK, markRandom);

@@ -257,7 +257,10 @@ function maskTables(text: string, { isSecretName, hide }: TextMasking): string {
 }
 
 export function maskPairs(text: string, given: TextMasking, isCode: boolean): string {
-  if (isCode) return maskCode(maskLoosePairs(text, given, true), given);
+  if (isCode)
+    return maskCode(maskLoosePairs(text, given, true), given, (part, careful) =>
+      maskPairs(part, careful, false),
+    );
   const masking = OAUTH.test(text)
     ? {
         ...given,

@@ -163,7 +163,7 @@ function secretVariables({ query, document = query }: Fields, isSecret: (name: s
 
 export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
   function text(value: string, under: string | null, pass: Pass): string {
-    if (under === null && isClean(value)) {
+    if (under === null && !pass.isCode && isClean(value)) {
       pass.texts.push(value);
       return value;
     }
@@ -233,10 +233,17 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
       return mapFields(variables, null, { ...visit, field });
     }
 
+    /** Its lines as one text: a key or a list of keys may have several. */
+    function walkCode(value: unknown, under: string | null): unknown {
+      if (!isRecord(value) || !Array.isArray(value.lines)) return walk(value, under);
+      const lines = text(value.lines.join('\n'), under, pass).split('\n');
+      return lines.length === value.lines.length ? { ...value, lines } : walk(value, under);
+    }
+
     function walkExcerpt(value: unknown, under: string | null): unknown {
       const { isCode } = pass;
       pass.isCode ||= isExcerpt(pass.path);
-      const result = walk(value, under);
+      const result = pass.isCode ? walkCode(value, under) : walk(value, under);
       pass.isCode = isCode;
       return result;
     }

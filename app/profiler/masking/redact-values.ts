@@ -17,7 +17,7 @@ const SHORTEST_CUT_TEXT = 48;
 function base64Spellings(value: string): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const text = Buffer.from('\0'.repeat(offset) + value).toString('base64');
-    const end = text.endsWith('=') ? -4 : text.length;
+    const end = text.endsWith('==') ? -3 : text.endsWith('=') ? -2 : text.length;
     const whole = text.slice(Math.ceil((offset * 8) / 6), end);
     return whole.length < SHORTEST_VALUE ? [] : [whole, whole.replaceAll('+', '-').replaceAll('/', '_')];
   });

@@ -9,7 +9,7 @@
 import { dropOldest } from '../drop-oldest.ts';
 import { truncateText } from '../record/plain.ts';
 import { decodeAll, maskEverywhere, SHORTEST_FIND } from './redact-encoded.ts';
-import { createMarks } from './redact-marks.ts';
+import { createMarks, type Mark } from './redact-marks.ts';
 import { createNameRule } from './redact-names.ts';
 import { learn, maskByName } from './redact-rules.ts';
 import { maskShapes } from './redact-shapes.ts';
@@ -69,6 +69,11 @@ function presentIn(texts: readonly string[], spellings: Spellings): Spellings {
   return new Map([...spellings].filter(([spelling]) => all.includes(spelling)));
 }
 
+/** So that the lines of code have their numbers. */
+function keepingLines(mark: Mark): Mark {
+  return (value, type) => mark(value, type) + '\n'.repeat(value.split('\n').length - 1);
+}
+
 export function createRedactor({
   secrets = {},
   names = [],
@@ -96,10 +101,12 @@ export function createRedactor({
   }
 
   function applyRules(text: string, pass: Pass): string {
-    const { masking, isCode } = pass;
-    const known = maskEnd(maskWhole(text, masking.mark), masking.mark);
+    const { isCode } = pass;
+    const mark = isCode ? keepingLines(pass.masking.mark) : pass.masking.mark;
+    const masking = { ...pass.masking, mark };
+    const known = maskEnd(maskWhole(text, mark), mark);
     if (known !== text) note(pass, 'known value');
-    const shaped = maskShapes(known, masking.mark, (value) => masking.hide('token', value));
+    const shaped = maskShapes(known, mark, (value) => masking.hide('token', value));
     if (shaped !== known) note(pass, 'shape');
     const named = maskPairs(shaped, masking, isCode);
     if (named !== shaped) note(pass, 'name');
