@@ -132,8 +132,10 @@ for (const [name, make] of EXPRESS_VERSIONS)
     it('is not blamed on a handler that a middleware stopped waiting for', async () => {
       const seen = await see(make, (app) => {
         app.use((_req, _res, next) => {
-          const error = new HttpError(503, 'Response timeout');
-          error.stack = 'Error: Response timeout\n    at /app/node_modules/connect-timeout/index.js:84:8';
+          const error = Object.assign(new HttpError(503, 'Response timeout'), {
+            code: 'ETIMEDOUT',
+            timeout: 5,
+          });
           setTimeout(() => next(error), 5);
           next();
         });

@@ -253,6 +253,16 @@ const CASES = {
   throwsStatus: () => {
     throw Object.assign(new Error('teapot'), { status: 418, expose: true, headers: { 'x-e': '1' } });
   },
+  /** The first line of a stack is written when it is read for the first time. */
+  throwsUnnamed: () => {
+    throw Object.assign(new Error('unnamed'), { isUnnamed: true });
+  },
+  passesUnnamed: (_q, _res, next) => next(Object.assign(new Error('unnamed'), { isUnnamed: true })),
+  rejectsUnnamed: async () => {
+    const controller = new AbortController();
+    controller.abort(Object.assign(new Error('unnamed'), { isUnnamed: true }));
+    await fetch(`http://127.0.0.1:${upstream.address().port}`, { signal: controller.signal });
+  },
   rejects: async () => {
     await null;
     throw new Error('rejected');
@@ -470,6 +480,13 @@ app.use('/proxy', (req, res) => {
     from.pipe(res);
   });
   req.pipe(out);
+});
+
+app.use((error, _q, _res, next) => {
+  if (!error?.isUnnamed) return next(error);
+  Object.assign(error, { name: 'NamedError', message: 'named' });
+  note('head', error.stack.split('\n')[0]);
+  next(error);
 });
 
 app.use((error, _q, res, next) => {

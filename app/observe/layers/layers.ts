@@ -4,7 +4,6 @@
  * error passed to `next` to the layer that ran last.
  */
 import type { IncomingMessage } from 'node:http';
-import { stackText } from '../../profiler/record/thrown-value.ts';
 import { type Context, type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import type { ErrorFact, ResponseFact, RouteFact } from '../../profiler/record/facts.ts';
 import {
@@ -24,6 +23,7 @@ import {
   type RoutedRequest,
 } from './layer-call.ts';
 import { createLayerDispatch, type DispatchTrace } from './layer-dispatch.ts';
+import { field, isObject } from '../../profiler/record/safe-read.ts';
 import type { FindNextCaller } from '../stacks/caller.ts';
 import { isFailure, notePassedOn, recordError, recordPassedOn } from '../errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
@@ -78,9 +78,14 @@ function isOfMatching(error: unknown): boolean {
   return error instanceof URIError && error.message.startsWith('Failed to decode param');
 }
 
-/** Of a middleware that gave up waiting: the layer that runs did not fail. */
+/**
+ * Of `connect-timeout`, which gave up waiting: the layer that runs did not fail. The stack is not read here: its first read fixes its first
+ * line, and the application may still change the message.
+ */
 function isOfTimeout(error: unknown): boolean {
-  return /[\\/]node_modules[\\/]connect-timeout[\\/]/.test(stackText(error));
+  return (
+    isObject(error) && field(error, 'code') === 'ETIMEDOUT' && typeof field(error, 'timeout') === 'number'
+  );
 }
 
 function isAfterHeaders(context: Context, { startMs }: LayerFact): boolean {
