@@ -4,11 +4,15 @@
  */
 export type Method = (this: unknown, ...args: unknown[]) => unknown;
 
-interface Wrapped {
+interface Placed {
+  original: Method;
   wrapper: Method;
-  users: number;
   /** False if the object has been frozen since: the wrapper stays, and only calls the original. */
   restore: () => boolean;
+}
+
+interface Wrapped extends Placed {
+  users: number;
 }
 
 /** On the process, because two copies of this package may run in it. */
@@ -61,34 +65,68 @@ function replace(
   };
 }
 
+interface Making {
+  /** Gets the method and returns its replacement, or null for an unexpected method. */
+  make: (original: Method) => Method | null;
+  onRead: ((self: object) => void) | undefined;
+}
+
+function place(target: object, name: PropertyKey, { make, onRead }: Making): Placed | null {
+  const original: unknown = Reflect.get(target, name);
+  if (typeof original !== 'function') return null;
+  const wrapper = make(original as Method);
+  if (wrapper === null) return null;
+  Object.defineProperty(wrapper, 'name', { value: original.name, configurable: true });
+  const restore = replace(target, name, { wrapper, onRead });
+  return restore === null ? null : { original: original as Method, wrapper, restore };
+}
+
 /**
- * `make` gets the method and returns its replacement, or null for an unexpected method. Returns a function that restores it; null if there is no such method, or it can't be
- * replaced. Never throws. `onRead` is called with the object whenever its method is read, and must not throw.
+ * Tracers of OpenTelemetry take their wrapper off by its `__unwrap` before they wrap a method again, as a CommonJS file and as an ES
+ * module. It must be the outermost one, so ours makes way: otherwise each call has two spans.
+ */
+function makeWay(
+  { original, wrapper, restore }: Placed,
+  target: object,
+  name: PropertyKey,
+  again: () => void,
+): void {
+  const { __unwrap: unwrap } = original as { __unwrap?: unknown };
+  if (typeof unwrap !== 'function') return;
+  const value = (): void => {
+    if (Reflect.get(target, name) !== wrapper || !restore()) return;
+    Reflect.apply(unwrap, original, []);
+    again();
+  };
+  Reflect.defineProperty(wrapper, '__unwrap', { value, writable: true, configurable: true });
+}
+
+/**
+ * Returns a function that restores the method; null if there is no such method, or it can't be replaced. Never throws. `onRead` is
+ * called with the object whenever its method is read, and must not throw.
  */
 export function wrapMethod(
   target: unknown,
   name: PropertyKey,
-  make: (original: Method) => Method | null,
+  make: Making['make'],
   onRead?: (self: object) => void,
 ): (() => void) | null {
   if ((typeof target !== 'object' && typeof target !== 'function') || target === null) return null;
   const registry = wrappedMethods();
   const methods = registry.get(target) ?? new Map<PropertyKey, Wrapped>();
   registry.set(target, methods);
-  let wrapped = methods.get(name);
-  if (wrapped === undefined) {
-    const original: unknown = Reflect.get(target, name);
-    if (typeof original !== 'function') return null;
-    const wrapper = make(original as Method);
-    if (wrapper === null) return null;
-    Object.defineProperty(wrapper, 'name', { value: original.name, configurable: true });
-    const restore = replace(target, name, { wrapper, onRead });
-    if (restore === null) return null;
-    wrapped = { wrapper, users: 0, restore };
-    methods.set(name, wrapped);
-  }
-  const { restore } = wrapped;
-  const entry = wrapped;
+  const wrap = (): void => {
+    const placed = place(target, name, { make, onRead });
+    if (placed === null) {
+      methods.delete(name);
+      return;
+    }
+    methods.set(name, Object.assign(methods.get(name) ?? { users: 0 }, placed));
+    makeWay(placed, target, name, wrap);
+  };
+  if (!methods.has(name)) wrap();
+  const entry = methods.get(name);
+  if (entry === undefined) return null;
   entry.users++;
   let isUndone = false;
   return () => {
@@ -98,7 +136,7 @@ export function wrapMethod(
     if (entry.users > 0) return;
     // What somebody else has wrapped since stays: without subscribers it only calls the original.
     if (Reflect.get(target, name) !== entry.wrapper) return;
-    if (restore()) methods.delete(name);
+    if (entry.restore()) methods.delete(name);
   };
 }
 
