@@ -61,6 +61,10 @@ describe('facts past the recording limit', () => {
   it('are counted in the step that the overview makes of them', async () => {
     const overview = (await page('overview'))('main').text().replace(/\s+/g, ' ');
     expect(overview).to.match(/700 × N\+1 select \* from things/);
+    const { statements } = asked.profile.panels.database?.data as DatabaseData;
+    const row = (await page('database'))('#statements').text().replace(/\s+/g, ' ');
+    expect(statements[0]?.sql).to.contain('from things');
+    expect(row).to.match(/700 × select … from things/);
   });
 
   it('take their time in the totals and on the timeline', async () => {

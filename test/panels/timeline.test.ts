@@ -236,6 +236,18 @@ describe('the timeline panel', () => {
     expect(spans.filter(({ kind }) => isWait(kind))).to.deep.equal([]);
   });
 
+  it('gives statements past the recording limit the time that they ran, without the gaps between', () => {
+    const blocks = [{ startMs: 1, durationMs: 89 }];
+    const repeating = { key: () => 'insert', failed: () => false };
+    const { shares } = collect((context) => {
+      for (let at = 0; at < 3000; at++)
+        context.add('query', query({ system: 'sqlite', sql: 'insert into notes', startMs: at * 0.03, durationMs: 0.01, waitMs: 0 }), 1000, repeating); // prettier-ignore
+      context.add('runtime', { read: () => reading({ blocks, collections: [] }) });
+    });
+    expect(shares.find(({ kind }) => kind === 'db')).to.include({ count: 3000 });
+    expect(shares.find(({ kind }) => kind === 'db')?.ms).to.be.within(29.5, 30.5);
+  });
+
   it('draws collections, and says which request blocked the loop where that is known', () => {
     const by = { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' };
     const blocks = [{ startMs: 10, durationMs: 20, by }, { startMs: 50, durationMs: 12 }]; // prettier-ignore

@@ -57,7 +57,8 @@ function querySpans({ statements, queries, unkept }: KeptDatabase, endMs: number
       ...(statement?.system === 'sqlite' ? { ranMs: durationMs } : {}),
     });
   }
-  drafts.push(...unkeptSpans(unkept, { kind: 'db', noun: 'queries', panel: 'database' }));
+  const isSync = statements.every(({ system }) => system === 'sqlite');
+  drafts.push(...unkeptSpans(unkept, { kind: 'db', noun: 'queries', panel: 'database', isSync }));
   return drafts;
 }
 

@@ -7,7 +7,7 @@ import { noteOf } from '../../view-helpers/amount.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import { loopPlace, timesOf } from '../shared/query-groups.ts';
-import { totalMs } from '../shared/rows.ts';
+import { pick, totalMs } from '../shared/rows.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { isWriting } from '../shared/statements.ts';
@@ -121,19 +121,33 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
   });
 }
 
-function statementRows({ statements, queries, groups }: DatabaseData): Row[] {
+/** Those past the recording limit are counted with what they repeat. */
+function countedOf(index: number, { queries, groups }: DatabaseData): { times: number; ms: number } {
+  const counted = groups.filter(({ statement, more }) => statement === index && more !== undefined);
+  return {
+    times: counted.reduce((sum, { more = 0 }) => sum + more, 0),
+    ms: counted.reduce(
+      (sum, { durationMs, members }) => sum + durationMs - totalMs(pick(queries, members)),
+      0,
+    ),
+  };
+}
+
+function statementRows(data: DatabaseData): Row[] {
+  const { statements, queries, groups } = data;
   const ran = statements.map((): DatabaseQuery[] => []);
   for (const query of queries) ran[query.statement]?.push(query);
   return statements.map(({ sql, system, label }, index): Row => {
     const members = ran[index] ?? [];
+    const unkept = countedOf(index, data);
     const isLoop = members.some(({ group }) => group !== null && groups[group]?.kind === 'n+1');
     const key = sql === '' || isControl(sql) ? undefined : aboutStatement(sql, system).shape;
     return {
       id: `s${index + 1}`,
       label: `S${index + 1}`,
       text: label,
-      times: members.length,
-      number: totalMs(members),
+      times: members.length + unkept.times,
+      number: totalMs(members) + unkept.ms,
       badges: isLoop ? [GROUP_LABELS['n+1']] : [],
       ...(key === undefined ? {} : { key }),
       // Made for the writers that show them: with a thousand statements they cost more than all else.

@@ -30,17 +30,19 @@ export function keptNote(kept: number, unkept: Pick<Unkept, 'count'> | undefined
 
 export function unkeptSpans(
   unkept: Unkept | undefined,
-  { kind, noun, panel }: { kind: SpanKind; noun: string; panel: string },
+  { kind, noun, panel, isSync = false }: { kind: SpanKind; noun: string; panel: string; isSync?: boolean },
 ): SpanDraft[] {
   const [first] = unkept?.stretches ?? [];
   const last = unkept?.stretches.at(-1);
   if (unkept === undefined || first === undefined || last === undefined) return [];
+  const durationMs = last.startMs + last.durationMs - first.startMs;
   return [
     {
       kind,
       label: `${numberHelpers.count(unkept.count, noun, noun)} past the recording limit`,
       startMs: first.startMs,
-      durationMs: last.startMs + last.durationMs - first.startMs,
+      durationMs,
+      ...(isSync ? { ranMs: durationMs } : {}),
       panel,
       pieces: unkept.stretches,
       count: unkept.count,

@@ -13,6 +13,11 @@ export interface Stretch {
   durationMs: number;
 }
 
+/** From its first start to its last end; `ranMs` is the sum of what ran in it, without the gaps between. */
+interface Merged extends Stretch {
+  ranMs: number;
+}
+
 export interface BeyondFacts {
   readonly count: number;
   readonly byKey: ReadonlyMap<string, Counted>;
@@ -25,13 +30,16 @@ const MOST_STRETCHES = 200;
 /** Stretches closer than this are one; doubled as often as there are too many. */
 const TOUCHING_MS = 0.05;
 
-function merged(stretches: readonly Stretch[], touchingMs: number): Stretch[] {
-  const all: Stretch[] = [];
-  for (const { startMs, durationMs } of stretches.toSorted((a, b) => a.startMs - b.startMs)) {
+function merged(stretches: readonly Merged[], touchingMs: number): Merged[] {
+  const all: Merged[] = [];
+  for (const { startMs, durationMs, ranMs } of stretches.toSorted((a, b) => a.startMs - b.startMs)) {
     const last = all.at(-1);
     if (last === undefined || startMs - last.startMs - last.durationMs > touchingMs)
-      all.push({ startMs, durationMs });
-    else last.durationMs = Math.max(last.durationMs, startMs + durationMs - last.startMs);
+      all.push({ startMs, durationMs, ranMs });
+    else {
+      last.durationMs = Math.max(last.durationMs, startMs + durationMs - last.startMs);
+      last.ranMs += ranMs;
+    }
   }
   return all;
 }
@@ -40,7 +48,7 @@ export class BeyondLimit {
   count = 0;
   readonly byKey = new Map<string, Counted>();
   #characters = 0;
-  #stretches: Stretch[] = [];
+  #stretches: Merged[] = [];
   #touchingMs = TOUCHING_MS;
 
   add(key: string, { durationMs, failed, rows }: Pick<Counted, 'durationMs' | 'failed' | 'rows'>): void {
@@ -59,15 +67,20 @@ export class BeyondLimit {
   }
 
   ran(stretch: Stretch): void {
-    this.#stretches.push(stretch);
+    this.#stretches.push({ ...stretch, ranMs: stretch.durationMs });
     if (this.#stretches.length <= MOST_STRETCHES * 2) return;
     this.#stretches = merged(this.#stretches, this.#touchingMs);
     while (this.#stretches.length > MOST_STRETCHES)
       this.#stretches = merged(this.#stretches, (this.#touchingMs *= 2));
   }
 
+  /** What ran at the same time counts once, and gaps do not count. */
   stretches(running: readonly Stretch[]): Stretch[] {
-    return merged([...this.#stretches, ...running], this.#touchingMs);
+    const now = running.map((stretch) => ({ ...stretch, ranMs: stretch.durationMs }));
+    return merged([...this.#stretches, ...now], this.#touchingMs).map(({ startMs, durationMs, ranMs }) => ({
+      startMs,
+      durationMs: Math.min(durationMs, ranMs),
+    }));
   }
 
   #hasRoomFor(key: string): boolean {
