@@ -56,6 +56,11 @@ describe('since the last request like this', () => {
       app.get('/sorted', async ({ query }, res) => {
         res.json(await knex('items').where('price', '>', 0).orderBy(query.sort === 'price' ? 'price' : 'id').limit(1)); // prettier-ignore
       });
+      let newest = [1, 2, 3];
+      app.get('/latest', (_req, res) => {
+        res.json({ items: newest.map((id) => ({ id, name: `no. ${id}` })), count: newest.length });
+        newest = [3, 4, 5];
+      });
       app.post('/items', async (_req, res) => {
         await knex('items').insert({ name: 'Bowl', price: 300, password: 'third secret' });
         res.status(201).json({ id: randomUUID() });
@@ -108,6 +113,13 @@ describe('since the last request like this', () => {
       'select … from items did not run this time LINE',
       'response the same',
       'POST /items wrote items in between: name "Bowl", price 300 LINE',
+    ]);
+  });
+
+  it('counts the items of a list that came and those that went', async () => {
+    await ask('/latest');
+    expect((await since(await ask('/latest'))).slice(1)).to.deep.equal([
+      'response items: 2 new: id 4, 5; 2 gone: id 1, 2',
     ]);
   });
 

@@ -17,6 +17,7 @@ import { bare, isWriting, significant } from '../shared/statements.ts';
 import { sentIn } from './differences.ts';
 import type { BesideRow } from './step.ts';
 import { NAMES_REQUEST, userText } from '../shared/client.ts';
+import { groupBy } from '../../profiler/group-by.ts';
 import { commonEnds } from '../../profiler/common-ends.ts';
 
 type Other = EarlierRequest<Partial<AllKept>>;
@@ -26,6 +27,7 @@ const MOST_ROWS = 6;
 const MOST_WRITES = 2;
 const MOST_ASKED = 3;
 const MOST_VALUES = 4;
+const MOST_IDS = 6;
 /** Of each request. */
 const MOST_STATEMENTS = 500;
 const LONGEST = 60;
@@ -92,6 +94,32 @@ function changeRow(label: string, { path, was, is }: Change): BesideRow {
   return { label, text: `${path.replace(/^\./, '')}: ${shown(was)} → ${shown(is)}`.replace(/^: /, '') };
 }
 
+const ITEM = /^(.*)\[id ([^\]]*)\]$/s;
+
+/** The list of an item that came or went; undefined: it is another change. */
+function listOf({ path, was, is }: Change): string | undefined {
+  return was === undefined || is === undefined ? ITEM.exec(path)?.[1] : undefined;
+}
+
+/** `3 new: id 7, 9, 12` */
+function itemsText(changes: readonly Change[], word: string): string[] {
+  const ids = changes.map(({ path }) => ITEM.exec(path)?.[2] ?? '');
+  const more = ids.length > MOST_IDS ? ', …' : '';
+  return ids.length === 0 ? [] : [`${ids.length} ${word}: id ${ids.slice(0, MOST_IDS).join(', ')}${more}`];
+}
+
+/** Of a list, the items that came and those that went are one row. */
+function changeRows(label: string, changes: readonly Change[]): BesideRow[] {
+  return [...groupBy(changes, (change) => listOf(change) ?? change.path).values()].map((group) => {
+    const [first] = group;
+    const list = first === undefined ? undefined : listOf(first);
+    if (first !== undefined && (list === undefined || group.length === 1)) return changeRow(label, first);
+    const came = itemsText(group.filter(({ was }) => was === undefined), 'new'); // prettier-ignore
+    const went = itemsText(group.filter(({ is }) => is === undefined), 'gone'); // prettier-ignore
+    return { label, text: `${list?.replace(/^\./, '') || 'items'}: ${[...came, ...went].join('; ')}` };
+  });
+}
+
 interface Asked {
   sql: string;
   system: string | undefined;
@@ -126,9 +154,11 @@ function rowChanges(own: Other, before: Other, { values }: { values: boolean }):
       return [{ label, text: `${was.rows ?? 'no'} → ${query.rows ?? 'no'} rows`, place }];
     if (!values) return [];
     const [first, second] = [was, query].map(rowsIn);
-    return [...changesOf(first ?? null, second ?? null)]
-      .filter((change) => !isVarying(change, own, before))
-      .map((change) => ({ ...changeRow(label, change), place }));
+    const changes = [...changesOf(first ?? null, second ?? null)];
+    return changeRows(
+      label,
+      changes.filter((change) => !isVarying(change, own, before)),
+    ).map((row) => ({ ...row, place }));
   });
 }
 
@@ -289,9 +319,10 @@ function withoutEffect(own: Other, before: Other, isSameResponse: boolean): Besi
 function responseChanges(own: Other, before: Other): BesideRow[] | null {
   const [was, is] = [sentIn(before.kept), sentIn(own.kept)];
   if (was !== undefined && is !== undefined)
-    return [...changesOf(was, is)]
-      .filter((change) => !isVarying(change, own, before))
-      .map((change) => changeRow('response', change));
+    return changeRows(
+      'response',
+      [...changesOf(was, is)].filter((change) => !isVarying(change, own, before)),
+    );
   const [text, now] = [before, own].map(({ kept }) => kept.request?.response?.text ?? null);
   return text !== null && text === now ? [] : null;
 }
