@@ -7,6 +7,7 @@ import type { ProfilerSettings } from '../config/settings.ts';
 import { unobservedModules } from '../observe/es-modules.ts';
 import { observeCache } from '../observe/databases/cache.ts';
 import { createCallerFinder, type FindSender } from '../observe/stacks/caller.ts';
+import { createMethodPlaces } from '../observe/stacks/class-places.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { httpClientPatches } from '../observe/channels/http-clients.ts';
@@ -144,8 +145,10 @@ export function createObservers(options: ObserverOptions): Observers {
     unobserved: (work) => tracker.unobserved(work),
   });
   const findCaller = createCallerFinder(root, maps);
+  const findMethod = createMethodPlaces(findCaller.registration);
   const registrations = observeRegistrations({
     findRegistration: findCaller.registration,
+    findMethod,
     findNextCaller: findCaller.next,
   });
   const runtime = observeRuntime({ tracker, findCaller });
@@ -191,7 +194,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: memoryCachePatches, listen: () => observeMemoryCaches(parts) },
     { patches: [nodemailerPatch], listen: () => observeMail(parts) },
     { patches: [childProcessPatch], listen: () => observeProcesses(parts) },
-    { patches: nestPatches, listen: () => observeNest(parts) },
+    { patches: nestPatches, listen: () => observeNest({ tracker, findMethod }) },
     { patches: graphqlPatches, listen: () => observeGraphql(parts) },
     { patches: [bullmqPatch], listen: () => observeJobs(parts) },
     { patches: [socketIoPatch], listen: () => observeSocketEvents(parts) },

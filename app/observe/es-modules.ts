@@ -4,6 +4,7 @@
  */
 import diagnostics from 'node:diagnostics_channel';
 import Module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 export interface HandedOver {
   name: string;
@@ -30,6 +31,8 @@ const HANDED_OVER = 'express-hindsight:handed-over';
 export const handing = diagnostics.channel(HANDED_OVER);
 /** On the process: what ES modules handed over before another profiler was created. */
 const HANDED = Symbol.for('express-hindsight.handed-over');
+/** On the process, too: files of the application that were loaded as modules. */
+const OWN = Symbol.for('express-hindsight.own-modules');
 
 /** The ES modules of all patches, for `register`, which does not load them before an Express; a test compares the two. */
 export const ES_MODULES: Readonly<Record<string, readonly string[]>> = {
@@ -70,6 +73,11 @@ export const ES_MODULES: Readonly<Record<string, readonly string[]>> = {
 export function handedOver(): HandedOver[] {
   const holder = globalThis as { [HANDED]?: HandedOver[] };
   return (holder[HANDED] ??= []);
+}
+
+export function ownModules(): Set<string> {
+  const holder = globalThis as { [OWN]?: Set<string> };
+  return (holder[OWN] ??= new Set());
 }
 
 /** The first release of each line that is free of nodejs/node#57327, as [minor, patch]; later lines all are. */
@@ -115,13 +123,15 @@ function handOver(url: string, name: string, names: readonly string[]): string {
   return `\n;process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: { ${members.join(', ')} } });\n`;
 }
 
-/** Adds a line to the modules that matter. `namesOf`: what a file of a package hands over. */
+/** Adds a line to the modules of packages that matter, and notes those of the application. `namesOf`: what a file of a package hands over. */
 export function amendModule(
   url: string,
   loaded: LoadedModule,
   namesOf: (name: string, file: string) => readonly string[],
 ): LoadedModule {
-  if (!url.includes('/node_modules/') || loaded.format !== 'module') return loaded;
+  const isOfPackage = url.includes('/node_modules/');
+  if (!isOfPackage && url.startsWith('file:')) ownModules().add(fileURLToPath(url));
+  if (!isOfPackage || loaded.format !== 'module') return loaded;
   const [, , name = '', file = ''] = IN_PACKAGE.exec(url) ?? [];
   const names = namesOf(name, file);
   if (names.length === 0) return loaded;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readdir, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { ES_MODULES, hasSafeHooks } from '../../app/observe/es-modules.ts';
+import { amendModule, ES_MODULES, hasSafeHooks, ownModules } from '../../app/observe/es-modules.ts';
 import type { LibraryPatch } from '../../app/observe/libraries.ts';
 import { withBuild } from '../support/build.ts';
 import { freshFolder } from '../support/fresh-folder.ts';
@@ -67,6 +67,17 @@ describe('ES modules', () => {
     it(`are${isSafe ? '' : ' not'} changed by hooks of Node.js ${version}`, () => {
       expect(hasSafeHooks(version)).to.equal(isSafe);
     });
+
+  it('of the application are noted, as files', () => {
+    for (const url of [
+      'file:///srv/app/src/orders.ts?v=2',
+      'file:///srv/node_modules/pg/index.js',
+      'node:fs',
+    ])
+      amendModule(url, { format: 'module', source: '' }, () => []);
+    expect(ownModules()).to.include('/srv/app/src/orders.ts');
+    expect([...ownModules()].filter((file) => /node_modules|^node:/.test(file))).to.deep.equal([]);
+  });
 
   async function expectObserved(): Promise<void> {
     const folder = freshFolder();

@@ -14,10 +14,13 @@ import {
 import { NestFactory } from '@nestjs/core';
 import type { CallHandler, ExecutionContext, INestApplication, MiddlewareConsumer } from '@nestjs/common';
 import { expect } from 'chai';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { map, type Observable } from 'rxjs';
+import { ownModules } from '../../app/observe/es-modules.ts';
 import { createProfiler, HindsightModule, type Profiler } from '../../app/index.ts';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import type { SpansData } from '../../app/panels/spans/index.ts';
@@ -100,12 +103,24 @@ Reflect.defineMetadata('design:paramtypes', [ParcelDto], ParcelsController.proto
 Controller('parcels')(ParcelsController);
 Module({ controllers: [OrdersController, ParcelsController] })(ShopModule);
 
+const FILE = fileURLToPath(import.meta.url);
+const lines = readFileSync(FILE, 'utf8').split('\n');
+
+/** `test/observe/nestjs.test.ts:46`: the first line after that of the class which begins like this. */
+function placeIn(className: string, method: string): string {
+  const begin = lines.findIndex((line) => line.startsWith(`class ${className} `));
+  const at = lines.findIndex((line, index) => index > begin && line.trim().startsWith(method));
+  return `test/observe/nestjs.test.ts:${at + 1}`;
+}
+
 describe('NestJS as it is observed', () => {
   let profiler: Profiler;
   let app: INestApplication;
   let origin: string;
 
   before(async () => {
+    // As the hook of an ES module does.
+    ownModules().add(FILE);
     profiler = createProfiler({ warn: () => undefined });
     app = await NestFactory.create(ShopModule, { logger: false });
     app.use(profiler.watch);
@@ -154,12 +169,18 @@ describe('NestJS as it is observed', () => {
       source: 'test/support/orders-controller.cjs:6',
     });
     const parcel = await ask('/parcels/1');
-    const { trace } = parcel.profile.panels.routing?.data as { trace: { handler: string | null }[] };
-    expect(trace.map(({ handler }) => handler))
-      .to.include('TenantMiddleware')
-      .and.not.include('handler');
-    // No module exports it. Not the line that starts the application.
-    expect(parcel.profile.panels.routing?.data).to.have.nested.property('route.source', '@nestjs/core');
+    const { trace } = parcel.profile.panels.routing?.data as {
+      trace: { handler: string | null; source: string | null }[];
+    };
+    expect(trace.map(({ handler }) => handler)).not.to.include('handler');
+    expect(trace.find(({ handler }) => handler === 'TenantMiddleware')?.source).to.equal(
+      placeIn('TenantMiddleware', 'use('),
+    );
+    // Of an ES module. Not the line that starts the application.
+    expect(parcel.profile.panels.routing?.data).to.have.nested.property(
+      'route.source',
+      placeIn('ParcelsController', 'async find('),
+    );
   });
 
   function stepsOf({ panels }: Profile): SpansData['items'] {
@@ -170,12 +191,12 @@ describe('NestJS as it is observed', () => {
     const { status, text, profile } = await ask('/parcels/1');
     expect([status, text]).to.deep.equal([200, 'PARCEL 1']);
     const steps = stepsOf(profile);
-    expect(steps.map(({ name, inside, error }) => [name, inside, error])).to.deep.equal([
-      ['Guard DoorGuard', null, null],
-      ['Interceptor LoudInterceptor', null, null],
-      ['Interceptor SlowInterceptor', 1, null],
-      ['Controller ParcelsController.find', 2, null],
-      ['Pipe ParseIntPipe (id)', 3, null],
+    expect(steps.map(({ name, inside, error, caller }) => [name, inside, error, caller])).to.deep.equal([
+      ['Guard DoorGuard', null, null, placeIn('DoorGuard', 'async canActivate(')],
+      ['Interceptor LoudInterceptor', null, null, placeIn('LoudInterceptor', 'intercept(')],
+      ['Interceptor SlowInterceptor', 1, null, placeIn('SlowInterceptor', 'async intercept(')],
+      ['Controller ParcelsController.find', 2, null, placeIn('ParcelsController', 'async find(')],
+      ['Pipe ParseIntPipe (id)', 3, null, null],
     ]);
     const [guard, loud, slow, controller, pipe] = steps.map(({ durationMs }) => durationMs!);
     expect(guard).to.be.at.least(4);

@@ -7,6 +7,8 @@ import { wrapCalls } from './wrap-method.ts';
 export interface NestStep extends Traced {
   kind: 'Guard' | 'Interceptor' | 'Pipe' | 'Controller';
   name: string;
+  /** Class and method. */
+  calls: string;
   /** Of a pipe: the value, and the class that it is to be. */
   given?: unknown;
   as?: string;
@@ -61,7 +63,10 @@ function untilFirst(observable: Liftable, ended: (error?: { thrown: unknown }) =
   });
 }
 
-function traceStep(step: Pick<NestStep, 'kind' | 'name' | 'given' | 'as'>, call: () => unknown): unknown {
+function traceStep(
+  step: Pick<NestStep, 'kind' | 'name' | 'calls' | 'given' | 'as'>,
+  call: () => unknown,
+): unknown {
   const message: NestStep = step;
   const end = (error?: { thrown: unknown }): void => {
     if (error !== undefined) publishError(nestStepChannel, message, error.thrown);
@@ -106,7 +111,10 @@ function traced(
   return (list as Record<string, Method>[]).map((one) => ({
     [method]: (...args: unknown[]) => {
       const { parameter = '', ...more } = about(args);
-      return traceStep({ kind, name: `${classOf(one)}${parameter}`, ...more }, () => one[method]?.(...args));
+      const name = classOf(one);
+      return traceStep({ kind, name: name + parameter, calls: `${name}.${method}`, ...more }, () =>
+        one[method]?.(...args),
+      );
     },
   }));
 }
@@ -151,8 +159,9 @@ export const nestStepPatches: readonly LibraryPatch[] = [
     const [interceptors, , instance, callback, next, type] = args;
     if (type !== 'http' || typeof next !== 'function') return;
     args[0] = traced(interceptors, 'Interceptor', 'intercept');
+    const name = handlerName(instance, callback);
     const handle = (): unknown =>
-      traceStep({ kind: 'Controller', name: handlerName(instance, callback) }, () => (next as Method)());
+      traceStep({ kind: 'Controller', name, calls: name }, () => (next as Method)());
     args[4] = handle;
   }),
   consumerPatch('pipes/pipes-consumer.js', ['PipesConsumer', 'applyPipes'], (args) => {

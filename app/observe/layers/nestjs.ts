@@ -12,6 +12,7 @@ import type { SpanFact } from '../manual.ts';
 import { isRecord } from '../../profiler/json.ts';
 import { recordError } from '../errors-seen.ts';
 import type { LibraryPatch } from '../libraries.ts';
+import type { FindMethod } from '../stacks/class-places.ts';
 import { observeCalls } from '../observe-calls.ts';
 import { closing, subscribeTo } from '../subscribe.ts';
 
@@ -100,7 +101,9 @@ function removedBy({ kind, given, as = '', result, error }: NestStep): SpanFact[
     : { names: names.slice(0, MOST_NAMES), as: truncateText(as, NAME_LENGTH) };
 }
 
-export function observeNest({ tracker }: { tracker: ContextTracker }): { close(): void } {
+export function observeNest({ tracker, findMethod }: { tracker: ContextTracker; findMethod: FindMethod }): {
+  close(): void;
+} {
   const innermost = createSlot<number | null>('nestjs');
   const indexes = new WeakMap<NestStep, number>();
 
@@ -114,14 +117,15 @@ export function observeNest({ tracker }: { tracker: ContextTracker }): { close()
       fact: 'span',
       channel: nestStepChannel,
       describe(message, _findCaller, context) {
-        const { kind, name } = message;
+        const { kind, name, calls } = message;
         const inside = innermost.get(context) ?? null;
         // Pipes of a gateway or a resolver.
         if (kind === 'Pipe' && inside === null) return null;
         const index = context.all('span').length;
         indexes.set(message, index);
         if (kind === 'Interceptor' || kind === 'Controller') innermost.set(context, index);
-        return { name: truncateText(`${kind} ${name}`, NAME_LENGTH), inside, error: null, caller: null };
+        const text = truncateText(`${kind} ${name}`, NAME_LENGTH);
+        return { name: text, inside, error: null, caller: findMethod(calls) };
       },
       outcome(fact, message, context) {
         if (innermost.get(context) === indexes.get(message)) innermost.set(context, fact.inside);

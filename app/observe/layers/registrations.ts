@@ -11,7 +11,7 @@ import {
   type Registered,
   routerMethodsOf,
 } from '../channels/express.ts';
-import { controllerSite } from '../stacks/controller-places.ts';
+import type { FindMethod } from '../stacks/class-places.ts';
 import { type LibraryPatch, watchLibraries } from '../libraries.ts';
 import { subscribeTo } from '../subscribe.ts';
 
@@ -45,24 +45,29 @@ function onRegistered(message: unknown): void {
 
 export interface RegistrationOptions {
   findRegistration: FindRegistration;
+  findMethod?: FindMethod;
   findNextCaller?: FindNextCaller;
 }
 
-export function observeRegistrations({ findRegistration, findNextCaller }: RegistrationOptions) {
+export function observeRegistrations({
+  findRegistration,
+  findMethod = () => null,
+  findNextCaller,
+}: RegistrationOptions) {
   const observed = new WeakSet();
   const restore: (() => void)[] = [];
 
-  function controllerPlace(layer: Layer): string | null {
-    const [handler] = stackOf(layer.route) ?? [];
-    const site = controllerSite(String(handler?.name));
-    return site === null ? null : findRegistration([site]);
+  /** Of NestJS: the method of a controller, or a class of middleware. */
+  function methodPlace(layer: Layer): string | null {
+    const name = String((stackOf(layer.route)?.[0] ?? layer).name);
+    return findMethod(name.includes('.') ? name : `${name}.use`);
   }
 
   function placeOf(layer: Layer, sites: readonly Site[]): string | null {
     let place: string | null = null;
     try {
       place = findRegistration(sites);
-      return place === '@nestjs/core' ? (controllerPlace(layer) ?? place) : place;
+      return place?.startsWith('@nestjs/') === true ? (methodPlace(layer) ?? place) : place;
     } catch {
       return place;
     }
