@@ -7,6 +7,8 @@ import { amountText, FORMATS, valueText } from '../view-helpers/amount.ts';
 
 const INDENT = '· ';
 const MOST_BLOCKS = 60;
+/** Of those that one row summarizes. */
+const MOST_ALIKE = 5;
 
 function figureLine(figures: readonly Figure[]): string {
   return figures
@@ -63,16 +65,30 @@ function isTitle({ text, number, fields = [], place, note }: Row): boolean {
   return text === undefined && number === undefined && fields.length === 0 && !place && !note;
 }
 
+/** What repeats: the first rows, and those that stand out. */
+function withoutAlike(rows: readonly Row[]): Row[] {
+  const seen = new Map<string, number>();
+  return rows.filter(({ within, tone = 'plain' }) => {
+    if (within === undefined) return true;
+    const before = seen.get(within) ?? 0;
+    seen.set(within, before + 1);
+    return before < MOST_ALIKE || tone !== 'plain';
+  });
+}
+
 export function sectionMarkdown(section: Section): string {
   const { title, note, rows, left = 0, none, inMarkdown = true } = section;
   if (!inMarkdown || (rows.length === 0 && none === undefined)) return '';
   // A block may be made when it is read.
   const long = rows.filter((row) => 'block' in row);
-  const listed = rows.filter((row) => !('block' in row) || !isTitle(row));
+  const all = rows.filter((row) => !('block' in row) || !isTitle(row));
+  const listed = withoutAlike(all);
+  const alike = all.length - listed.length;
   return blocks([
     heading(3, title),
     note === undefined ? '' : prose(note),
     rows.length === 0 ? prose(none ?? '') : table(columnsOf(section), listed),
+    alike > 0 ? `${count(alike, 'more row')} like these left out.` : '',
     ...long
       .slice(0, MOST_BLOCKS)
       .map(({ label, block }) =>

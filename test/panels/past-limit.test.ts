@@ -58,6 +58,14 @@ describe('facts past the recording limit', () => {
     expect(lines.at(-1)?.message).to.match(/^line 1000 /);
   });
 
+  it('are a few rows in Markdown, and how many more there are', async () => {
+    const text = await ask.page(urls.profileMarkdown(asked.profile.token));
+    const rows = text.split('\n').filter((line) => /^\|.*`select … from things` \| – \|.* \d+ \|/.test(line));
+    // Slow ones stand out, and are listed however many there are.
+    expect(rows).to.have.length.below(6);
+    expect(text).to.match(/^\d+ more rows like these left out\.$/m);
+  });
+
   it('are counted in the step that the overview makes of them', async () => {
     const overview = (await page('overview'))('main').text().replace(/\s+/g, ' ');
     expect(overview).to.match(/700 × N\+1 select \* from things/);

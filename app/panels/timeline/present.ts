@@ -63,19 +63,23 @@ export function presentTimeline(
         id: 'spans',
         title: 'Spans',
         columns: { text: 'Span' },
-        rows: spans.map(({ kind, label, startMs, durationMs, selfMs, depth, failed, outside }, index) => ({
-          id: `s${index}`,
-          text: label,
-          depth: Math.min(DEEPEST, depth),
-          number: durationMs,
-          badges: failed === undefined ? [] : [failed],
-          note: outside === true ? 'outside of the request’s time' : null,
-          fields: [
-            { label: 'Kind', value: (SPAN_KINDS[kind] ?? SPAN_KINDS.work).one },
-            { label: 'Start', value: startMs, unit: 'at' },
-            { label: 'Self time', value: selfMs, unit: 'ms' },
-          ],
-        })),
+        rows: spans.map(
+          ({ kind, label, startMs, durationMs, selfMs, depth, failed, outside, anchor }, index) => ({
+            id: `s${index}`,
+            text: label,
+            depth: Math.min(DEEPEST, depth),
+            number: durationMs,
+            badges: failed === undefined ? [] : [failed],
+            tone: failed === undefined ? 'plain' : 'bad',
+            ...(anchor?.startsWith('g') === true ? { within: anchor } : {}),
+            note: outside === true ? 'outside of the request’s time' : null,
+            fields: [
+              { label: 'Kind', value: (SPAN_KINDS[kind] ?? SPAN_KINDS.work).one },
+              { label: 'Start', value: startMs, unit: 'at' },
+              { label: 'Self time', value: selfMs, unit: 'ms' },
+            ],
+          }),
+        ),
       },
     ],
   };
