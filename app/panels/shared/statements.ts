@@ -140,6 +140,7 @@ export function isWriting(sql: string): boolean {
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;
 
 const NAMED = 100;
+const NAME = /^[A-Za-z_"`\u0080-\uffff]/;
 
 /** Of `insert into t (a, b) values (?, ?)`, or `… select ?, ?`, whose values are at depth 0; also `replace`, and after `with`. */
 function insertColumns(
@@ -164,12 +165,17 @@ function insertColumns(
 /** Index before values, lists, casts and functions around a placeholder: `= any(lower($1::text), $2` -> `any`. */
 function beforeValues(tokens: readonly SqlToken[], at: number): number {
   let index = at - 1;
+  let depth = 0;
   for (; index >= 0; index--) {
     const [kind, text] = tokens[index] ?? ['', ''];
+    // Of `lower($1), $2` and `($1, $2), ($3` what is in brackets.
+    if (text === ')') depth++;
+    else if (text === '(' && depth > 0) depth--;
+    if (depth > 0 || text === '(') continue;
     const next = tokens[index + 1]?.[1];
     const isCast = text === '::' || tokens[index - 1]?.[1] === '::';
     const isFunction = kind === '' && next === '(' && /^[A-Za-z_]/.test(text);
-    if (!isCast && !isFunction && text !== ',' && text !== '(' && kind !== 'd' && kind !== 's') break;
+    if (!isCast && !isFunction && text !== ',' && kind !== 'd' && kind !== 's') break;
   }
   return index;
 }
@@ -182,22 +188,50 @@ function aliasOf(tokens: readonly SqlToken[], at: number): string | null {
   return /^as$/i.test(textAt(next)) ? bare(textAt(next + 1)) : null;
 }
 
+/** Of a value of `(a, b) < (?, ?)` or `(a, b) in ((?, ?))` the column in its place; undefined if no rows are compared. */
+function rowColumn(tokens: readonly SqlToken[], operator: number, at: number): string | null | undefined {
+  const textAt = (place: number): string => tokens[place]?.[1].toLowerCase() ?? '';
+  const isList = textAt(operator) === 'in';
+  let open = operator - (textAt(operator - 1) === 'not' ? 2 : 1);
+  const columns: string[] = [''];
+  for (let depth = 0; open >= 0; open--) {
+    const [kind, text] = tokens[open] ?? ['', ''];
+    if (text === ')') depth++;
+    if (text === '(') depth--;
+    if (depth === 0) break;
+    if (text === ',' && depth === 1) columns.unshift('');
+    else if (columns[0] === '' && kind === '' && NAME.test(text)) columns[0] = bare(text);
+  }
+  const isFunction = tokens[open - 1]?.[0] === '' && NAME.test(textAt(open - 1));
+  if (columns.length < 2 || isFunction || textAt(open + 1) === 'select') return undefined;
+  let place = 0;
+  for (let index = operator + 1, depth = isList ? -1 : 0; index < at; index++) {
+    if (textAt(index) === '(' && ++depth === 1) place = 0;
+    if (textAt(index) === ')') depth--;
+    if (textAt(index) === ',' && depth === 1) place++;
+  }
+  return columns[place] ?? null;
+}
+
 function comparedColumn(tokens: readonly SqlToken[], at: number): string | null {
   let index = beforeValues(tokens, at);
   const wordAt = (place: number): string => tokens[place]?.[1].toLowerCase() ?? '';
   if (wordAt(index) === 'and' && wordAt(beforeValues(tokens, index)) === 'between')
     index = beforeValues(tokens, index);
+  if (wordAt(index) === 'row') index--;
   const operator = wordAt(index);
   if (operator === 'limit' || operator === 'offset') return operator;
   // `set a = case id when 1 then ? end` is about `a`.
   if (operator === 'then' || operator === 'else')
     index = tokens.findLastIndex(([, text], place) => place < index && /^case$/i.test(text)) - 1;
   if (!COMPARISON.test(wordAt(index))) return aliasOf(tokens, at);
+  const ofRow = rowColumn(tokens, index, at);
+  if (ofRow !== undefined) return ofRow;
   index--;
   // `lower(email) = $1` is about email.
   while (/^(?:=|not|any|!|<|>|~|\))$/i.test(wordAt(index))) index--;
   const [kind, column] = tokens[index] ?? ['', ''];
-  return kind === '' && /^[A-Za-z_"`\u0080-\uffff]/.test(column) ? bare(column) : null;
+  return kind === '' && NAME.test(column) ? bare(column) : null;
 }
 
 /** `:id`, `@id` and `$id` contain their names; null for placeholders without one. */

@@ -122,6 +122,21 @@ describe('statements of MySQL', () => {
       expect(bindingColumns(`select ${one} from t where c = ?`)).to.deep.equal([null, 'c']);
   });
 
+  it('name each value of compared rows', () => {
+    for (const condition of [
+      '(noted_at, id) < ($1, $2)',
+      'row(noted_at, e.id) >= row($1::timestamptz, $2)',
+      "(date_trunc('day', noted_at), id) = (lower($1), $2)",
+      '(noted_at, "id") not in (($1, $2))',
+    ])
+      expect(bindingColumns(`select * from e where ${condition}`)).to.deep.equal(['noted_at', 'id']);
+    expect(bindingColumns('select * from e where (a, b) in ((?, ?), (?, ?)) and c = ?')).to.deep.equal([
+      'a', 'b', 'a', 'b', 'c',
+    ]); // prettier-ignore
+    for (const condition of ['coalesce(b, a) = ?', '(a) in (?)', 'a in (?)'])
+      expect(bindingColumns(`select * from e where ${condition}`)).to.deep.equal(['a']);
+  });
+
   it('name the values beside `??`', () => {
     expect(bindingColumns('select ?? from ?? where password = ?', 'mysql')).to.deep.equal([
       null,
