@@ -83,14 +83,18 @@ describe('how a request differs from others of its route', () => {
   });
 
   it('says that a success did less only if it changed or sent less', () => {
-    const textOf = (own: EarlierRequest, other: EarlierRequest): string => {
+    const textOf = (own: EarlierRequest, other: EarlierRequest, brokenBefore: unknown[] = []): string => {
       const profile = { kind: 'request', status: own.head.status, summary: null, state: 'final', outcome: 'finished', findings: [], panels: {}, dropped: {} }; // prettier-ignore
       const around = { own, earlier: times(6, () => other), siblings: [] };
-      return overviewOf({ findings: 0, worst: 'plain' }, { profile, beside: { around, findings: [], checked: ['a'], started: [], before: [], writers: new Map(), tableWriters: [], brokenBefore: [], overlapping: [], *codeOf() { yield undefined; return []; } } } as never).verdict.text; // prettier-ignore
+      return overviewOf({ findings: 0, worst: 'plain' }, { profile, beside: { around, findings: [], checked: ['a'], started: [], before: [], writers: new Map(), tableWriters: [], brokenBefore, overlapping: [], *codeOf() { yield undefined; return []; } } } as never).verdict.text; // prettier-ignore
     };
     expect(textOf(request({}), request({ sql: ['insert into a values (1)'] }))).to.match(/^It did less/);
     expect(textOf(request({}), request({ sql: ['select 1 from a'] }))).to.equal(
       'No finding. The checks can’t tell whether the values below are right.',
+    );
+    const finding = { label: 'outside transaction', severity: 'bad', sentence: 'It stays.', path: [] };
+    expect(textOf(request({}), request({}), [{ head: request({}).head, finding }])).to.equal(
+      'No finding in this request itself.',
     );
   });
 

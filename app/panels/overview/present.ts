@@ -220,7 +220,8 @@ function* makeOverview({ ran = NOBODY }: OverviewData, from: PresentFrom): Steps
   return {
     findings,
     verdict: verdictOf(from, {
-      changes: [...changes, ...broken],
+      changes: changes.length,
+      broken: broken.length,
       unusual: leads.length > 0 ? null : unusualText(from.profile, differences),
     }),
     leads,

@@ -46,19 +46,22 @@ function doubts(
 
 export function verdictOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
-  { changes, unusual }: { changes: readonly Row[]; unusual: string | null },
+  { changes, broken, unusual }: { changes: number; broken: number; unusual: string | null },
 ): Verdict {
   const { kind, summary } = profile;
   const checked = beside?.checked ?? [];
-  const none = (text: string): Verdict => ({ text, checked: [] });
-  if (kind === 'profiler' || kind === 'error_page') return none('The profiler’s own pages are not checked.');
-  if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
+  const unchecked = (text: string): Verdict => ({ text, checked: [] });
+  if (kind === 'profiler' || kind === 'error_page')
+    return unchecked('The profiler’s own pages are not checked.');
+  if (summary !== null) return unchecked('Only a summary was recorded, so no rule checked this request.');
   const reasons = doubts({ profile, beside }, unusual);
   const limits =
-    reasons.length + changes.length + Number(checked.length === 0) > 0
+    reasons.length + changes + broken + Number(checked.length === 0) > 0
       ? []
       : ['The checks can’t tell whether the values below are right.'];
-  return { text: [...reasons, 'No finding.', ...limits].join(' '), checked };
+  // What an earlier one has stands right above.
+  const none = broken > 0 ? 'No finding in this request itself.' : 'No finding.';
+  return { text: [...reasons, none, ...limits].join(' '), checked };
 }
 
 function bodyText({ text, bytes }: Response): string {
