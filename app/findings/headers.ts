@@ -2,6 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { HeaderStep } from '../panels/shared/header-authors.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
+import { isPage, pageText } from '../panels/shared/page-text.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Finding } from '../profiler/read/finding.ts';
@@ -25,8 +26,8 @@ import {
   sentNames,
   sentValue,
 } from './shared/http.ts';
-import type { Needs, OtherRequest, Rule } from './shared/kept.ts';
-import { count, excerpt } from './shared/wording.ts';
+import type { Kept, Needs, OtherRequest, Rule } from './shared/kept.ts';
+import { count, excerpt, requestText } from './shared/wording.ts';
 import { commonEnds } from '../profiler/common-ends.ts';
 
 /** Headers that hold lists: a later value must include the earlier ones. */
@@ -240,14 +241,14 @@ function namedTag({ request }: Needed, { method, status }: ProfileHead): string 
   return named === null || named === sentHeader(request, 'etag')?.value ? null : named;
 }
 
-/** The text of the earlier response that had this tag and address; undefined if it is not stored. */
-function textWith(tag: string, url: string, earlier: readonly OtherRequest[]): string | undefined {
-  for (const { head, kept } of earlier) {
-    const request = kept.request;
-    if (head.url !== url || request === undefined || sentHeader(request, 'etag')?.value !== tag) continue;
-    return request.response?.text ?? undefined;
-  }
-  return undefined;
+type Copy = Required<Pick<Partial<Kept>, 'request'>> & Pick<OtherRequest, 'head'>;
+
+/** The earlier responses of this address that had the tag, and a body. */
+function copiesWith(tag: string, url: string, earlier: readonly OtherRequest[]): Copy[] {
+  return earlier.flatMap(({ head, kept: { request } }) => {
+    if (head.url !== url || head.status === 304 || request === undefined) return [];
+    return sentHeader(request, 'etag')?.value === tag ? [{ head, request }] : [];
+  });
 }
 
 const etagChanges: Rule<Needed> = {
@@ -261,8 +262,9 @@ const etagChanges: Rule<Needed> = {
     const { request } = kept;
     const named = namedTag(kept, head);
     const tag = sentHeader(request, 'etag');
-    const before = named === null ? undefined : textWith(named, head.url, earlier);
-    if (tag === null || before === undefined) return [];
+    const [copy] = named === null ? [] : copiesWith(named, head.url, earlier);
+    const before = copy?.request.response?.text ?? null;
+    if (tag === null || before === null) return [];
     const text = request.response?.text ?? '';
     const difference = differenceOf(before.slice(0, LONGEST), text.slice(0, LONGEST));
     if (difference === null || !FLEETING.test(difference.before) || !FLEETING.test(difference.after))
@@ -270,6 +272,95 @@ const etagChanges: Rule<Needed> = {
     const { after, from } = difference;
     const sentence = `The ETag changed since this client’s last request because of ${count(after.length, 'character')} of ${count(text.length)} (from ${count(from)} on) that look like a time or a random value: 304 is never sent`;
     return [{ severity: 'warn', sentence, anchor: tag.anchor, place: placeOfHeader(kept, tag.anchor) }];
+  },
+};
+
+/** Of the package `etag`, or of a file: another content has another one. */
+const ETAG_OF_CONTENT = /^(?:W\/)?"[0-9a-f]+-(?:[0-9a-f]+|[\w+/]{27})"$/;
+
+/** The application's own tag of a page or of data. */
+function ownTag({ request }: Needed, { method, status }: ProfileHead): SentHeader | null {
+  const tag = method === 'GET' && (status === 200 || status === 304) ? sentHeader(request, 'etag') : null;
+  return tag === null || ETAG_OF_CONTENT.test(tag.value) ? null : tag;
+}
+
+interface Chosen {
+  name: string;
+  before: string;
+  now: string;
+}
+
+/** What a server chooses a representation by, where two requests differ. */
+function chosenBy(request: KeptRequest, copy: KeptRequest): Chosen | undefined {
+  const header = 'accept-language';
+  const [before, now] = [copy, request].map((one) => receivedHeader(one, header));
+  const was = new Map(leavesOf(copy.sessionAndUser?.session ?? null).map(({ path, value }) => [path, value]));
+  const leaf = leavesOf(request.sessionAndUser?.session ?? null).find(
+    ({ path, value }) =>
+      isText(value) &&
+      !path.startsWith('cookie') &&
+      value !== was.get(path) &&
+      isText(was.get(path) ?? 'none'),
+  );
+  if (leaf !== undefined)
+    return {
+      name: `session.${leaf.path}`,
+      before: String(was.get(leaf.path) ?? 'none'),
+      now: String(leaf.value),
+    };
+  return before === now ? undefined : { name: header, before: before ?? 'none', now: now ?? 'none' };
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && !isMasked(value) && !FLEETING.test(value);
+}
+
+/** In what a copy is another representation than this response. */
+function otherThan(request: KeptRequest, copy: KeptRequest): Chosen | undefined {
+  for (const name of ['content-language', 'content-type']) {
+    const [before, now] = [copy, request].map((one) => sentHeader(one, name)?.value ?? '');
+    if (before && now && before !== now) return { name, before, now };
+  }
+  return undefined;
+}
+
+/** A 304 has no text to compare, but a page has texts in its language. */
+function isSameText(request: KeptRequest, copy: KeptRequest): boolean {
+  const [before, now] = [copy, request].map(({ response }) => response?.text ?? '');
+  if (now === '') return mediaTypeOf(copy.response?.contentType ?? null) !== 'text/html';
+  // Its scripts may have a nonce, its forms a token.
+  const shown = (text: string | undefined): string | undefined =>
+    text !== undefined && isPage(text) ? pageText(text, LONGEST) : text;
+  return before === '' || shown(before) === shown(now);
+}
+
+const etagOfSeveral: Rule<Needed> = {
+  name: 'etag-of-several',
+  needs: ['request'],
+  labels: ['ETag of several'],
+  why: 'An earlier response of this address had the ETag of this one, which the application made itself, but another language or type, or another text together with another value of the session or another Accept-Language.',
+  fix: 'Make the ETag from everything that the response is chosen by, for example `"${lang}-${id}-${changedAt}"`, or let Express make it from the body.',
+  compares: (kept, head) => ownTag(kept, head) !== null,
+  find(kept, head, { earlier }) {
+    const { request } = kept;
+    const tag = ownTag(kept, head);
+    const isConfirmed = head.status === 304;
+    const copies = tag === null ? [] : copiesWith(tag.value, head.url, earlier);
+    const [copy] = copies;
+    if (tag === null || copy === undefined) return [];
+    // The client may have that copy.
+    if (isConfirmed && copies.some((one) => otherThan(request, one.request) === undefined)) return [];
+    const by = chosenBy(request, copy.request);
+    const other = otherThan(request, copy.request) ?? (isConfirmed ? undefined : by);
+    if (other === undefined || isSameText(request, copy.request)) return [];
+    const [before, now] = [other.before, other.now].map((value) => excerpt(value, 40));
+    const chosen = by === undefined || by === other ? '' : `, chosen by ${by.name}`;
+    const begin = isConfirmed ? '304 confirms the copy' : 'The response has the ETag';
+    const sentence = `${begin} of ${requestText(copy.head)}, which was sent with ${other.name} ${before}; this one has ${now}${chosen}: the ETag doesn’t depend on it`;
+    const place = placeOfHeader(kept, tag.anchor);
+    return [
+      { broke: 'response', severity: isConfirmed ? 'bad' : 'warn', sentence, anchor: tag.anchor, place },
+    ];
   },
 };
 
@@ -428,6 +519,7 @@ export const headerRules: readonly Rule[] = [
   headerOverwritten,
   cachingCannotWork,
   etagChanges,
+  etagOfSeveral,
   cachedWrongly,
   openRedirect,
   streamBuffered,
