@@ -20,6 +20,13 @@ interface Product {
 
 describe('a cached value that was changed', () => {
   const cache = new LRUCache<string, Product>({ max: 100 });
+  const lists = new LRUCache<string, Product[]>({
+    max: 2,
+    fetchMethod: async () => {
+      const { length } = await (await fetch(shopUrl)).text();
+      return Array.from({ length: 800 }, (_, at) => ({ id: `p${at}`, price: length + 800 - at, views: 0, seenAt: '', tags: [] })); // prettier-ignore
+    },
+  });
   let shop: Server;
   let shopUrl: string;
 
@@ -66,6 +73,10 @@ describe('a cached value that was changed', () => {
       CHANGES[what]?.(one);
       res.json(one);
     });
+    app.get('/newest', async (_req, res) => res.json((await lists.fetch('all'))?.slice(0, 6)));
+    app.get('/cheapest', async (_req, res) => {
+      res.json((await lists.fetch('all'))?.sort((a, b) => a.price - b.price).slice(10, 20));
+    });
     app.get('/loop', (_req, res) => {
       for (let at = 0; at < 30; at++) cache.get(`loop:${at}`);
       for (let at = 0; at < 30; at++) cache.get('loop:1');
@@ -103,6 +114,15 @@ describe('a cached value that was changed', () => {
   it('is found in a list, too', async () => {
     const { of } = await after_('tags');
     expect(of(RULE)[0]?.sentence).to.include('tags.length was 1 when');
+  });
+
+  it('is found in the order of a long list', async () => {
+    await ask('/newest');
+    expect((await ask('/newest')).of(RULE)).to.deep.equal([]);
+    await ask('/cheapest');
+    expect((await ask('/newest')).of(RULE)[0]?.sentence).to.match(
+      /: 0\.id was p0 when GET \/cheapest \(\w+\) read it at test\S+, and is p799 now$/,
+    );
   });
 
   it('is none where it may be meant: a count, a moment, a field that is added, a value that is stored again', async () => {

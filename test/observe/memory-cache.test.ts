@@ -324,7 +324,7 @@ for (const [name, loadClass] of VERSIONS)
         cyclic: cyclic as { count: number },
         class: new Counter(),
         map: { count: 0, all: new Map([['a', 1]]) } as { count: number },
-        large: { count: 0, all: Array.from({ length: 600 }, () => 1) } as { count: number },
+        large: { all: Array.from({ length: 600 }, () => 1), count: 0 } as { count: number },
         getter: { count: 0, get next() { return ++runs; } } as { count: number },
         proxy: new Proxy({ count: 0 }, { get: (_value, name) => (name === 'then' ? undefined : ++runs), ownKeys: () => { runs++; return []; } }),
         same: { count: 0, at: new Date(), none: undefined, not: NaN } as { count: number },

@@ -17,7 +17,7 @@ import { closing, type ObserverParts, subscribeTo } from '../subscribe.ts';
 import { type CacheFact, remember, REPEATED, type StoredBy } from './cache.ts';
 import { createKeyHistory } from './key-history.ts';
 import { FOUND } from './redis-reply.ts';
-import { changeBetween, type Leaf, type LeafChange, leavesOf } from './value-leaves.ts';
+import { changeBetween, firstOf, type LeafChange, type Leaves, leavesOf } from './value-leaves.ts';
 
 interface Moment {
   /** Token of the request; null: outside of any that is recorded in full. */
@@ -31,6 +31,7 @@ interface Seen extends Moment {
   value: WeakRef<object>;
   /** JSON of its leaves; null: it can't be compared. */
   leaves: string | null;
+  isLarge: boolean;
   isRead: boolean;
   /** By a request that is to change nothing. */
   isSafe: boolean;
@@ -74,15 +75,18 @@ function nameOf({ library }: Cache, key: unknown): unknown {
   return library === 'node-cache' ? String(key) : key;
 }
 
-function leavesText(value: unknown): string | null {
-  const leaves = leavesOf(value);
-  const text = leaves === null ? null : JSON.stringify(leaves);
-  return text === null || text.length > LONGEST_LEAVES ? null : text;
+/** JSON of the leaves of a value, or of its first ones if it is large. */
+function leavesText(value: unknown, isLarge: boolean): Pick<Seen, 'leaves' | 'isLarge'> {
+  const all = leavesOf(value, isLarge);
+  const text = JSON.stringify(all);
+  const cut = all === null || text.length <= LONGEST_LEAVES ? text : JSON.stringify(firstOf(all.leaves));
+  const leaves = all === null || cut.length > LONGEST_LEAVES ? null : cut;
+  return { leaves, isLarge: leaves !== null && (all?.isCut === true || cut !== text) };
 }
 
 function changedSince(seen: Seen, leaves: string | null): LeafChange | null {
   if (seen.leaves === null || leaves === null || seen.leaves === leaves) return null;
-  return changeBetween(JSON.parse(seen.leaves) as Leaf[], JSON.parse(leaves) as Leaf[]);
+  return changeBetween(JSON.parse(seen.leaves) as Leaves, JSON.parse(leaves) as Leaves);
 }
 
 function valueText(value: unknown): string {
@@ -137,15 +141,14 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
   function seenNow(
     value: unknown,
     by: { context: Context; place: string | null },
-    isRead: boolean,
+    { isRead, isLarge = false }: { isRead: boolean; isLarge?: boolean | undefined },
   ): Seen | null {
     if (!isObject(value) || types.isProxy(value)) return null;
     const { context, place } = by;
     const isSafe = /^(?:GET|HEAD)$/.test(context.first('request')?.method ?? '');
-    const leaves = leavesText(value);
     return {
       value: new WeakRef(value),
-      leaves,
+      ...leavesText(value, isLarge),
       by: context.token,
       place,
       at: performance.now(),
@@ -178,7 +181,10 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
         lifetimeMs: lifetimeMs ?? null,
         isLoaded:
           isFilled || (context !== null && context.all('query').length + context.all('call').length > 0),
-        seen: context === null || !isWatched || isFilled ? null : seenNow(value, { context, place }, false),
+        seen:
+          context === null || !isWatched || isFilled
+            ? null
+            : seenNow(value, { context, place }, { isRead: false }),
       });
       dropOldest(stored, MOST_KEYS);
     }
@@ -191,7 +197,8 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
     const isSame = seen !== null && seen.value.deref() === value;
     // Once it could not be compared, it is not walked again.
     if (isSame && seen.leaves === null) return;
-    const current = seenNow(value, { context, place: fact.caller }, true);
+    const isLarge = isSame && seen.isLarge;
+    const current = seenNow(value, { context, place: fact.caller }, { isRead: true, isLarge });
     const change = isSame && current !== null ? changedSince(seen, current.leaves) : null;
     if (isSame && change !== null) {
       const { isRead, isSafe } = seen;
