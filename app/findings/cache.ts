@@ -110,8 +110,8 @@ const cacheStampede: Rule<Given> = {
   find(kept, { durationMs }, from) {
     return kept.cache.items.flatMap((read, index): FindingDraft[] => {
       const { together = 1, command, caller } = read;
-      const filled = fillOf(kept.cache.items, read);
-      if (together < 2 || filled === null || filled.workMs < WORK_MS) return [];
+      const filled = together < 2 ? null : fillOf(kept.cache.items, read);
+      if (filled === null || filled.workMs < WORK_MS) return [];
       // Two may meet on a busy machine.
       if (together === 2 && certainMs(filled.workMs, from.time) < WORK_MS) return [];
       const sentence = `${count(together, 'request')} missed the same key at the same time, and each did the work after ${command} again: ${shareOf(filled.workMs, durationMs)} here`;
