@@ -160,17 +160,17 @@ const readOutside: Rule<Needs<'database'>> = {
   find({ database }) {
     const reads = readsOf(database);
     return transactionsOf(database).flatMap(({ members, last }): FindingDraft[] => {
+      const inside = new Set(members);
       const writes = reads.filter(({ index, read, query }) => {
-        return members.includes(index) && read.verb !== 'select' && read.table !== null && query.rows !== 0;
+        return inside.has(index) && read.verb !== 'select' && read.table !== null && query.rows !== 0;
       });
       for (const one of reads) {
         const { query, read } = one;
-        if (read.verb !== 'select') continue;
-        const tables = tablesOf(database, query);
+        if (read.verb !== 'select' || query.transaction !== null) continue;
         const written = writes.find(
           (write) =>
             isBeside(query, write.query, last) &&
-            tables.has(write.read.table?.toLowerCase() ?? '') &&
+            tablesOf(database, query).has(write.read.table?.toLowerCase() ?? '') &&
             (read.where === null || asksForWritten(one, write.query)),
         );
         if (written === undefined) continue;

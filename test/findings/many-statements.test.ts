@@ -1,5 +1,6 @@
 /** Rules that compare statements with each other: a size that would take minutes if each were compared with all. */
 import { expect } from 'chai';
+import { cpuMsOf } from '../support/waiting.ts';
 import { ruleOf, sentencesOf } from '../support/find-by-rule.ts';
 
 const MANY = 5000;
@@ -50,6 +51,29 @@ describe('rules over many statements', () => {
     expect(
       sentencesOf('last-day-left-out', { request, database: database([...all, last]) }),
     ).to.have.lengthOf(MANY);
+  });
+
+  it('looks for reads outside of many transactions', () => {
+    const data = database(
+      Array.from({ length: 1500 }, (_, at): Statement[] => [
+        { sql: 'begin' },
+        { sql: `update items set stock = 1 where id = ${at}` },
+        { sql: `select stock from items where id = ${at}`, found: [{ stock: 1 }] },
+        { sql: 'commit' },
+      ]).flat(),
+    ) as { queries: object[] };
+    const queries = data.queries.map((query, at) => ({
+      ...query,
+      transaction: `t${Math.floor(at / 4)}`,
+      connection: 'c1',
+      instance: 'db',
+      waitMs: 0,
+    }));
+    const ms = cpuMsOf(() => {
+      const kept = { database: { ...data, queries } };
+      expect(sentencesOf('read-outside-transaction', kept)).to.deep.equal([]);
+    });
+    expect(ms).to.be.lessThan(1500);
   });
 
   it('finds a step that ran twice', () => {

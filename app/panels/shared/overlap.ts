@@ -4,6 +4,7 @@
  */
 import type { ProfileHead } from '../../profiler/profile.ts';
 import type { EarlierRequest } from '../../profiler/read/finding-rule.ts';
+import { addTo } from '../../profiler/group-by.ts';
 import { isMasked } from '../../profiler/masking/redact.ts';
 import { endsTransaction, isControl, rollsBack } from '../../profiler/transaction-sql.ts';
 import type { Kept as AllKept } from './panel-data.ts';
@@ -213,19 +214,40 @@ function lostColumns(
 
 interface Side {
   touches: readonly Touch[];
+  /** By each value that their rows are found by, or by the name of the key: a request may touch hundreds. */
+  byPart: ReadonlyMap<string, readonly Touch[]>;
   received: ReadonlySet<string>;
+}
+
+function partsOf({ kind, name, row }: Touch): string[] {
+  return row === null
+    ? [`${kind} ${name}`]
+    : Array.from(row.where, ([column, value]) => `${row.table} ${column} ${value}`);
+}
+
+function sideOf({ head, kept }: EarlierRequest<Kept>, shiftMs = 0): Side {
+  const touches = touchesOf(kept, shiftMs);
+  const byPart = new Map<string, Touch[]>();
+  for (const touch of touches) for (const part of partsOf(touch)) addTo(byPart, part, touch);
+  return { touches, byPart, received: receivedBy(head, kept) };
+}
+
+/** The same row or key, in the order in which it was touched. */
+function sameIn({ byPart }: Side, touch: Touch): Touch[] {
+  const some = new Set(partsOf(touch).flatMap((part) => byPart.get(part) ?? []));
+  return [...some].filter((one) => isSame(one, touch)).toSorted((a, b) => a.from - b.from);
 }
 
 /** What this write of this request lost to, or took from, a write of the other. */
 function raceOf(write: Touch, here: Side, there: Side, slackMs: number): Race | null {
-  const read = here.touches.findLast((touch) => touch.does === 'read' && restsOn(write, touch));
+  const readBefore = (side: Side, of: Touch): Touch | undefined =>
+    sameIn(side, of).findLast((touch) => touch.does === 'read' && restsOn(of, touch));
+  const read = readBefore(here, write);
   if (read === undefined) return null;
-  for (const other of there.touches) {
-    const isCounterpart =
-      other.does === 'written' && (write.row?.does === 'insert' ? isSame(other, read) : isSame(other, write));
+  for (const other of sameIn(there, write.row?.does === 'insert' ? read : write)) {
     // Only what this request read before can be stale.
-    if (!isCounterpart || read.to + slackMs > other.seen.from) continue;
-    const otherRead = there.touches.findLast((touch) => touch.does === 'read' && restsOn(other, touch));
+    if (other.does !== 'written' || read.to + slackMs > other.seen.from) continue;
+    const otherRead = readBefore(there, other);
     const isFirst = other.to + slackMs <= write.from;
     const neitherSaw = otherRead !== undefined && otherRead.to + slackMs <= write.seen.from;
     const isSecond = write.to + slackMs <= other.from;
@@ -249,10 +271,10 @@ function raceOf(write: Touch, here: Side, there: Side, slackMs: number): Race | 
   return null;
 }
 
-function stepsOf(name: (touch: Touch) => boolean, here: Side, there: Side): Step[] {
+function stepsOf(here: readonly Touch[], there: readonly Touch[]): Step[] {
   const steps = [
-    ...here.touches.filter(name).map((touch) => ({ touch, isHere: true })),
-    ...there.touches.filter(name).map((touch) => ({ touch, isHere: false })),
+    ...here.map((touch) => ({ touch, isHere: true })),
+    ...there.map((touch) => ({ touch, isHere: false })),
   ];
   return steps
     .sort((a, b) => a.touch.to - b.touch.to)
@@ -274,17 +296,17 @@ function touchedByBoth(here: Side, there: Side, slackMs: number): Shared[] {
   for (const touch of here.touches) {
     const race = touch.does === 'written' ? raceOf(touch, here, there, slackMs) : null;
     // A write that also names the version that it expects is about the row that was read.
-    const [, known] = [...shared].find(([one]) => isSame(one, touch)) ?? [];
+    const own = sameIn(here, touch);
+    const known = own.map((one) => shared.get(one)).find((one) => one !== undefined);
     if (known !== undefined) {
       known.race ??= race;
       continue;
     }
-    const isThis = (one: Touch): boolean => isSame(one, touch);
-    const others = there.touches.filter(isThis);
-    const all = [...here.touches.filter(isThis), ...others];
+    const others = sameIn(there, touch);
+    const all = [...own, ...others];
     const isWritten = all.some(({ does }) => does === 'written');
     if (race === null && (others.length === 0 || !isWritten)) continue;
-    const steps = stepsOf(isThis, here, there);
+    const steps = stepsOf(own, others);
     // Not all of them say what only some compare.
     const name = all.reduce((least, one) => (columnsOf(one) < columnsOf(least) ? one : least), touch).name;
     shared.set(touch, { kind: touch.kind, name, steps, order: orderText(steps), race });
@@ -295,15 +317,17 @@ function touchedByBoth(here: Side, there: Side, slackMs: number): Shared[] {
 function sameStatements(here: KeptQueries, there: KeptQueries, shiftMs: number): Shared[] {
   const keyOf = (database: KeptQueries, { statement, bindings }: Query): string =>
     JSON.stringify([database.statements[statement]?.sql, bindings.map(({ value }) => value)]);
-  const others = new Map(there.queries.map((query) => [keyOf(there, query), query]));
+  const isSlow = ({ durationMs }: Query): boolean => (durationMs ?? 0) >= SAME_FROM_MS;
+  const others = new Map(there.queries.filter(isSlow).map((query) => [keyOf(there, query), query]));
   return here.queries.slice(0, MOST_TOUCHES).flatMap((query): Shared[] => {
+    if (!isSlow(query)) return [];
     const statement = here.statements[query.statement];
     const key = keyOf(here, query);
     const other = others.get(key);
     const isCut = query.bindings.some(({ type }) => type === 'cut');
     if (statement === undefined || other === undefined || isCut) return [];
     if (isControl(statement.sql) || !isRead(statement.sql)) return [];
-    if (isMasked(key) || Math.min(query.durationMs ?? 0, other.durationMs ?? 0) < SAME_FROM_MS) return [];
+    if (isMasked(key)) return [];
     if (other.startMs + shiftMs > endOf(query) || endOf(other) + shiftMs < query.startMs) return [];
     const steps: Step[] = [
       { isHere: true, does: 'read' as const, atMs: query.startMs, place: query.caller },
@@ -353,15 +377,12 @@ export function clockOf(
 
 export function overlapsOf(request: EarlierRequest, overlapping: readonly EarlierRequest[]): Overlap[] {
   const { head, kept } = request as EarlierRequest<Kept>;
-  const here: Side = { touches: touchesOf(kept), received: receivedBy(head, kept) };
+  const here = sideOf({ head, kept });
   const database = kept.database ?? NO_QUERIES;
   return (overlapping as readonly EarlierRequest<Kept>[])
     .map((other): Overlap => {
       const { shiftMs, slackMs } = clockOf({ head, kept }, other);
-      const there: Side = {
-        touches: touchesOf(other.kept, shiftMs),
-        received: receivedBy(other.head, other.kept),
-      };
+      const there = sideOf(other, shiftMs);
       const others = other.kept.database ?? NO_QUERIES;
       return {
         head: other.head,

@@ -85,7 +85,8 @@ export function rowTouched(
 }
 
 export function isWithin(part: RowTouched['where'], whole: RowTouched['where']): boolean {
-  return [...part].every(([column, value]) => whole.get(column) === value);
+  for (const [column, value] of part) if (whole.get(column) !== value) return false;
+  return true;
 }
 
 /** One of the two names all values that the other one names: if each is about one row, it is the same. */

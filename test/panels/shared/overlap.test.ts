@@ -4,6 +4,7 @@ import { overlapsOf } from '../../../app/panels/shared/overlap.ts';
 import type { EarlierRequest } from '../../../app/profiler/read/finding-rule.ts';
 import { Context } from '../../../app/profiler/record/context.ts';
 import type { Facts } from '../../../app/profiler/record/facts.ts';
+import { cpuMsOf } from '../../support/waiting.ts';
 import { query } from '../../support/observed-samples.ts';
 
 function requestOf(token: string, startedAt: number, ...facts: Partial<Facts['query']>[]): EarlierRequest {
@@ -34,5 +35,25 @@ describe('what two requests at the same time touched', () => {
     ]);
     const first = 'tools where id = 2: written here, read there, written there';
     expect(shown(overlapsOf(requestOf('000001', 0, write(0, 0)), [there]))).to.deep.equal([first]);
+  });
+
+  it('is found in time that grows with the rows, not with their square', () => {
+    const facts = (seen: number): Partial<Facts['query']>[] =>
+      Array.from({ length: 100 }, (_, at) => [
+        { sql: 'select stock from items where id = $1', bindings: [at], rows: 1, startMs: 2 * at },
+        {
+          sql: 'update items set stock = $1 where id = $2',
+          bindings: [seen, at],
+          rows: 1,
+          startMs: 2 * at + 1,
+        },
+      ]).flat();
+    const here = requestOf('000001', 0, ...facts(1));
+    const others = Array.from({ length: 20 }, (_, at) => requestOf(`0000${10 + at}`, at, ...facts(at)));
+    overlapsOf(here, others.slice(0, 2));
+    const ms = cpuMsOf(() => {
+      expect(overlapsOf(here, others)).to.have.length(20);
+    });
+    expect(ms).to.be.lessThan(250);
   });
 });
