@@ -198,6 +198,36 @@ class Audit {
 }`,
     'src/core/calculator.js': 'export class Calculator {\n  create(price) {}\n}',
     'src/core/other.js': 'export class Other {\n  push(price) {}\n  create(price) {}\n}',
+    'src/stations.js': `export function stationRoutes() {
+  const version = (req) => {
+    const label = (text) => text;
+    return label(req.lang);
+  };
+
+  const hidden = (req) => req;
+
+  router.get('/:no', revalidate(version), (req, res) => {
+    res.json(label(req));
+  });
+}
+
+function other() {
+  return hidden(1);
+}`,
+    'src/market.js': `market.emit('bid', lot);
+market.emit(Events.SOLD, lot);
+market.emit('error', lot);`,
+    'src/screens.js': `export class Screen {
+  open() {
+    this.market.on('bid', (lot) => lot);
+    this.market.once('error', (lot) => lot);
+  }
+  close() {
+    this.market.off("bid", this.onBid);
+  }
+  @OnEvent(Events.SOLD)
+  sold() {}
+}`,
     'src/ddl.js':
       'export const ddl = `\ncreate table if not exists "sheets" (\n  id int\n);\ncreate table notes (sheet int REFERENCES sheets)`;',
   };
@@ -227,6 +257,21 @@ class Audit {
     expect(definitions.tables('Sheets')).to.deep.equal(['src/ddl.js:2', 'src/ddl.js:5']);
     expect(definitions.tables('notes')).to.deep.equal(['src/ddl.js:5']);
     expect(definitions.tables('sheet')).to.deep.equal([]);
+  });
+
+  it('are functions within the function around the line, if its code can use them', () => {
+    expect(placesOf(definitions, 'src/stations.js:9', 1)).to.deep.equal(['src/stations.js:2']);
+    expect(placesOf(definitions, 'src/stations.js:10', 1)).to.deep.equal([]);
+    expect(placesOf(definitions, 'src/stations.js:15', 1)).to.deep.equal([]);
+  });
+
+  it('are listeners of an event that is emitted', () => {
+    expect(placesOf(definitions, 'src/market.js:1', 1)).to.deep.equal([
+      'src/screens.js:3',
+      'src/screens.js:7',
+    ]);
+    expect(placesOf(definitions, 'src/market.js:2', 1)).to.deep.equal(['src/screens.js:9']);
+    expect(placesOf(definitions, 'src/market.js:3', 1)).to.deep.equal([]);
   });
 
   it('are found in linear time: an upload may lie among the sources', () => {

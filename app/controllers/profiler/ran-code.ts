@@ -31,6 +31,9 @@ const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 /** The end of a signature that has several lines. */
 const CLOSES = /^\s*[)\]}]/;
 
+/** A function within another one. */
+const LOCAL = /^\s+(?:async\s+)?(?:const|let|var|function)\b/;
+
 /** A function that calls any handler, such as `wrap(fn)`, says nothing of this one. */
 export const WRAPPER = /^>.*(\(req, res, next\)).*\1/m;
 /** `} else {`, `) => {` */
@@ -219,6 +222,8 @@ export function* ranCode(ran: RanLines, from: CodeFrom): Steps<Row[]> {
   }
 
   const whole = (excerpt: SourceExcerpt, line: number) => [blockAround(excerpt, line)];
+  const defined = (excerpt: SourceExcerpt, line: number) =>
+    LOCAL.test(excerpt.lines[line - excerpt.from] ?? '') ? statementAt(excerpt, line) : whole(excerpt, line);
   function addChain({ place, path = [] }: Row): void {
     for (const line of [...path.toReversed(), place ?? []].flat()) add(line, whole);
   }
@@ -229,7 +234,7 @@ export function* ranCode(ran: RanLines, from: CodeFrom): Steps<Row[]> {
       const { file, from: first, lines } = part;
       const until = registered.has(part) && reached !== null ? `${reached},` : '';
       for (const place of yield* definitions.at(`${file}:${first}`, lines.length, until)) {
-        add(place, whole);
+        add(place, defined);
         yield;
       }
     }

@@ -7,7 +7,7 @@ import { escapeRegExp } from '../../profiler/escape-regexp.ts';
 import type { Steps } from '../../profiler/turns.ts';
 import { argumentIn, parameterAt } from './arguments.ts';
 import { type Imported, importedPath, importsIn, moduleName } from './imports.ts';
-import { createMethodIndex, methodsIn, writtenLines } from './method-index.ts';
+import { createMethodIndex, EVENT, methodsIn, writtenLines } from './method-index.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 
@@ -34,6 +34,11 @@ const DEEPEST = 4;
 const MOST_CALLERS = 4;
 /** Statements such as `Order.hasMany(Part)` or `schema.pre('save', …)`. */
 const MOST_STATEMENTS = 3;
+/** Of an event: several would say no more. */
+const MOST_LISTENERS = 4;
+const EMITS = new RegExp(String.raw`\.emit(?:Async)?${EVENT}`, 'g');
+/** Of Node.js's own emitters. */
+const OWN_EVENTS = /^(?:error|data|end|close|finish|drain|message|exit|connect|connection)$/;
 const EXPORTS_ALL = /^(?:module\.exports\s*=|export\s+default\b)/;
 const EXPORTS_ONE = /^(?:module\.exports\s*=|export\s+default)\s*([\w$]+);?$/;
 const SOURCES = ['', '.ts', '.js', '.mjs', '.cjs', '/index.ts', '/index.js'];
@@ -45,6 +50,25 @@ function definedIn(lines: readonly string[], name: string): number {
     `^(?:export\\s+)?(?:default\\s+)?(?:async\\s+|abstract\\s+|const\\s+(?=enum))?(?:function\\*?|class|enum|const|let|var)\\s+${escaped}(?![\\w$])|^(?:module\\.)?exports\\.${escaped}\\s*=`,
   );
   return lines.findIndex((line) => definition.test(line) && !/\brequire\(['"][^.]/.test(line));
+}
+
+function indentOf(line = ''): number {
+  return line.trim() === '' ? Infinity : line.search(/\S/);
+}
+
+/** Index of the line that defines a function within another one, whose other code can use it: no line between has less indentation. */
+function localIn(lines: readonly string[], name: string, index: number): number {
+  const escaped = escapeRegExp(name);
+  const definition = new RegExp(
+    `^\\s+(?:async\\s+)?(?:function\\*?\\s+${escaped}\\b|(?:const|let|var)\\s+${escaped}\\s*(?::[^=]*)?=\\s*(?:async\\s*)?(?:function\\b|[\\w$]+\\s*=>|\\((?:.*=>|[^)]*$)))`,
+  );
+  return lines.findIndex(
+    (line, at) =>
+      definition.test(line) &&
+      lines
+        .slice(Math.min(at, index), Math.max(at, index) + 1)
+        .every((between) => indentOf(between) >= indentOf(line)),
+  );
 }
 
 const MADE_OF_PACKAGE = /=\s*(?:await\s+)?(?:new\s+([\w$]+)(?:\.[\w$]+)*|([\w$]+))\s*(?:<[^>]*>)?\(/;
@@ -252,7 +276,9 @@ export function createDefinitions({
         continue;
       }
       const isOfClass = name === 'this' || name === 'super';
-      const own = isOfClass ? methodIn(lines, member ?? '') : imports.has(name) ? -1 : definedIn(lines, name);
+      const inFile = isOfClass || imports.has(name) ? -1 : definedIn(lines, name);
+      const isLocal = inFile === -1 && !isOfClass && member === undefined;
+      const own = isOfClass ? methodIn(lines, member ?? '') : isLocal ? localIn(lines, name, first) : inFile;
       const from = isOfClass && own === -1 ? imports.get(baseIn(lines)) : imports.get(name);
       const isUnknown = from === undefined && own === -1 && !isOfClass && member !== undefined;
       const where = isUnknown
@@ -267,6 +293,9 @@ export function createDefinitions({
       const of = from === undefined ? file : (moduleOf(from.from, file)?.file ?? file);
       if (!isUnknown && !isOfClass) for (const one of statementsOn(of, from?.name ?? name)) found.add(one);
     }
+    for (const [, event = ''] of shown.matchAll(EMITS))
+      if (!OWN_EVENTS.test(event))
+        for (const one of methods.listeners(event).slice(0, MOST_LISTENERS)) found.add(one);
     return [...found];
   }
 

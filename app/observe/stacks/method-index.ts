@@ -1,6 +1,6 @@
 /**
- * Which files of an application define a method, import another file or name a table: of a parameter, as dependency injection has them,
- * no line says what it is. Read in steps when code is shown, and again only if a file was changed.
+ * Which files of an application define a method, import another file, listen to an event or name a table: of a parameter, as dependency
+ * injection has them, no line says what it is. Read in steps when code is shown, and again only if a file was changed.
  */
 import { type Dir, type Dirent, opendirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
@@ -9,6 +9,8 @@ import type { Steps } from '../../profiler/turns.ts';
 import { importedPath, importsIn, moduleName } from './imports.ts';
 import type { SourceFiles } from './source-files.ts';
 
+/** A text, or a constant such as `Events.CREATED`. */
+export const EVENT = String.raw`\(\s*(?:['"\x60]|(?=[A-Z]))([\w$.:/-]+)`;
 const MOST_FILES = 1000;
 const MOST_FOLDERS = 500;
 const MOST_ENTRIES = 1000;
@@ -27,6 +29,10 @@ const METHOD =
 /** `return { find: (id) => rows.get(id) };` */
 const IN_LINE = /[{,]\s*([A-Za-z_$][\w$]*)\s*:\s*(?:async\s*)?(?:\([^)]*\)|[\w$]+)\s*=>/g;
 const TABLE = /\b(?:create\s+table(?:\s+if\s+not\s+exists)?|references)\s+["`]?(\w+)/gi;
+const LISTENS = new RegExp(
+  String.raw`(?:\.(?:on|once|off|(?:add|remove|prepend|prependOnce)Listener)|@OnEvent)${EVENT}`,
+  'g',
+);
 /** They begin like a method. */
 const KEYWORD = /^(?:if|for|while|switch|catch|return|await|with|function|const|let|var|else|do|try)$/;
 /** Of values of the language and of Express: found only by the name of what they belong to. */
@@ -42,8 +48,12 @@ interface Indexed {
   /** Modules by their name. */
   imports: ReadonlySet<string>;
   /** Index of a line, and the table that it creates or references. */
-  tables: readonly (readonly [at: number, table: string])[];
+  tables: readonly Named[];
+  /** The same of an event that is listened to. */
+  events: readonly Named[];
 }
+
+type Named = readonly [at: number, name: string];
 
 function plain(name: string): string {
   return name.replace(/[^A-Za-z]/g, '').toLowerCase();
@@ -104,16 +114,16 @@ function entriesOf(path: string): Dirent[] {
   return entries;
 }
 
-function tablesIn(lines: readonly string[]): Indexed['tables'] {
+function namesIn(lines: readonly string[], pattern: RegExp): Named[] {
   return lines.flatMap((line, at) =>
-    Array.from(line.matchAll(TABLE), ([, table = '']) => [at, table.toLowerCase()] as const),
+    Array.from(line.matchAll(pattern), ([, name = '']) => [at, name] as const),
   );
 }
 
-/** Places of methods and of tables, and files that import a module. */
+/** Places of methods, of tables and of listeners, and files that import a module. */
 function emptyNames() {
   const empty = (): Map<string, string[]> => new Map();
-  return { methods: empty(), importing: empty(), tables: empty() };
+  return { methods: empty(), importing: empty(), tables: empty(), events: empty() };
 }
 
 export function createMethodIndex({
@@ -142,7 +152,12 @@ export function createMethodIndex({
   function indexed(file: string): Omit<Indexed, 'changedAt'> {
     const lines = writtenLines(files.lines(resolve(root, file)) ?? []);
     const imports = Array.from(importsIn(lines).values(), ({ from }) => moduleName(importedPath(from, file)));
-    return { methods: methodsIn(lines), imports: new Set(imports), tables: tablesIn(lines) };
+    return {
+      methods: methodsIn(lines),
+      imports: new Set(imports),
+      tables: namesIn(lines, TABLE),
+      events: namesIn(lines, LISTENS),
+    };
   }
 
   return {
@@ -161,10 +176,11 @@ export function createMethodIndex({
       }
       byFile = found;
       const names = emptyNames();
-      for (const [file, { methods, imports, tables }] of found) {
+      for (const [file, { methods, imports, tables, events }] of found) {
         for (const [name, at] of methods) addTo(names.methods, name, `${file}:${at + 1}`);
         for (const module of imports) addTo(names.importing, module, file);
-        for (const [at, table] of tables) addTo(names.tables, table, `${file}:${at + 1}`);
+        for (const [at, table] of tables) addTo(names.tables, table.toLowerCase(), `${file}:${at + 1}`);
+        for (const [at, event] of events) addTo(names.events, event, `${file}:${at + 1}`);
         yield;
       }
       byName = names;
@@ -173,6 +189,8 @@ export function createMethodIndex({
     importing: (file: string): readonly string[] => byName.importing.get(moduleName(file)) ?? [],
     /** Lines of SQL that create a table, or reference it. */
     tables: (name: string): readonly string[] => byName.tables.get(name.toLowerCase()) ?? [],
+    /** Lines that add or remove a listener of an event. */
+    listeners: (event: string): readonly string[] => byName.events.get(event) ?? [],
     /** The only method of that name, or the one in a file that is named like its object; null: none, or several. */
     find(object: string, method: string): string | null {
       const all = byName.methods.get(method) ?? [];

@@ -63,6 +63,15 @@ const TEXT = \`Dear,
 
 \${name}\`;
 `,
+  'src/scores.ts': `export function scoreRoutes(router) {
+  const version = (req) => req.lang;
+
+  const unused = (req) => req.lang;
+
+  router.get('/scores', revalidate(version), (req, res) => {
+    res.json(scores());
+  });
+}`,
   'src/ready.ts': 'export const ready = (req, res, next) => next(new Error());',
   'src/late.ts': 'export const late = (req) => req;',
   'src/ddl.ts': `export const DDL = \`
@@ -284,6 +293,19 @@ describe('the code that ran', () => {
     });
     const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
     expect(Object.keys(code)).to.deep.equal(['src/letters.ts', 'src/ready.ts']);
+  });
+
+  it('has functions within the one that registers it, alone', async () => {
+    const { token } = await fixture.profileOf({
+      more(context) {
+        lasting(context, 20);
+        const [pattern, source] = ['/scores', 'src/scores.ts:6'];
+        context.add('layer', layer({ kind: 'handler', pattern, source, startMs: 1 }));
+        context.add('route', { method: 'GET', pattern, handler: null, source, params: {} });
+      },
+    });
+    const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
+    expect(code['src/scores.ts']).to.match(/^ +1 \| export[^\n]*\n +2 \| .*version[^\n]*\n +\|\n +6 \|/);
   });
 
   it('has no file that was changed since, and no other code', async () => {
