@@ -228,6 +228,33 @@ market.emit('error', lot);`,
   @OnEvent(Events.SOLD)
   sold() {}
 }`,
+    'src/catalogue/catalogue.js': `export function createCatalogue(cache) {
+  return {
+    scores: () => cache.fetch('all'),
+    latest: async (n) => {
+      return (await cache.fetch('all')).slice(0, n);
+    },
+    one: () => cache.fetch('one'),
+  };
+}`,
+    'src/catalogue/routes.js': `router.get('/', async (req, res) => {
+  res.json(sorted(await catalogue.scores()));
+});
+router.get('/latest', async (req, res) => res.json(await catalogue.latest(6)));
+router.get('/one', async (req, res) => res.json(await catalogue.one()));`,
+    'src/pages.js': `import { plant } from './plants.js';
+
+router.get('/', async (req, res) => {
+  res.json(inKilo(await plant(1)));
+});`,
+    'src/other/pages.js': 'catalogue.scores();\nplant(1);',
+    'src/plants.js': `export function plant(id) {
+  return remember(id, async () => load(id));
+}`,
+    'src/lib/remember.js': `export async function remember(key, load) {
+  const hit = store.get(key);
+  return hit ?? load();
+}`,
     'src/ddl.js':
       'export const ddl = `\ncreate table if not exists "sheets" (\n  id int\n);\ncreate table notes (sheet int REFERENCES sheets)`;',
   };
@@ -272,6 +299,18 @@ market.emit('error', lot);`,
     ]);
     expect(placesOf(definitions, 'src/market.js:2', 1)).to.deep.equal(['src/screens.js:9']);
     expect(placesOf(definitions, 'src/market.js:3', 1)).to.deep.equal([]);
+  });
+
+  it('are those that share an object of a cache, by what reads its entry', () => {
+    const sharing = (...places: string[]): string[] => atOnce(definitions.sharing(places));
+    expect(sharing('src/catalogue/catalogue.js:5', 'src/catalogue/routes.js:4')).to.deep.equal([
+      'src/catalogue/routes.js:4',
+      'src/catalogue/routes.js:2',
+    ]);
+    expect(sharing('src/lib/remember.js:2', 'src/plants.js:2', 'src/catalogue/routes.js:4')).to.deep.equal([
+      'src/pages.js:4',
+    ]);
+    expect(sharing('src/catalogue/routes.js:4')).to.deep.equal([]);
   });
 
   it('are found in linear time: an upload may lie among the sources', () => {

@@ -47,6 +47,8 @@ export interface PageServices {
     refresh: () => Steps<void>;
     /** Places of the names that so many lines from a place use, of the last one to `until`. */
     at: (place: string, count: number, until?: string) => Steps<readonly string[]>;
+    /** Lines that call what hands out an entry of a cache in the process, by its read and those that led there. */
+    sharing: (places: readonly string[]) => Steps<readonly string[]>;
     /** Lines of SQL that create a table, or reference it. */
     tables: (name: string) => readonly string[];
   };

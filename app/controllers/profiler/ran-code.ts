@@ -20,6 +20,8 @@ const MOST_OTHERS = 4;
 const MOST_LINES = 40;
 const BEFORE = 4;
 const AFTER = 6;
+/** Functions that use an entry of a cache in the process, too. */
+const MOST_SHARING = 2;
 /** Definitions that the shown functions use are followed so often. */
 const HOPS = 3;
 /** Lines of a comment above a function, and of a table. */
@@ -27,6 +29,8 @@ const COMMENT_LINES = 4;
 const TABLE_LINES = 6;
 /** Their lines say nothing of what was done: a statement of a transaction, a line of the log. */
 const NO_WORK = /^(?:transaction|log\b)/;
+/** What the steps name a cache such as lru-cache. */
+const IN_PROCESS = 'cache';
 const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 /** The end of a signature that has several lines. */
 const CLOSES = /^\s*[)\]}]/;
@@ -183,8 +187,8 @@ function tableAt({ from, lines }: SourceExcerpt, line: number): Omit<Part, 'file
 
 /**
  * Without a file that was changed since: the handlers and the functions of steps in the order in which they ran, middleware by the lines
- * that register it, then the functions and values that these use, the functions of other requests and jobs with those that they use, and
- * tables. With the comment above a function.
+ * that register it, then the functions and values that these use, the functions of other requests and jobs with those that they use, those
+ * that share an object of a cache, and tables. With the comment above a function.
  */
 export function* ranCode(ran: RanLines, from: CodeFrom): Steps<Row[]> {
   const { steps, others, handlers, reached, middleware, tables } = ran;
@@ -258,6 +262,12 @@ export function* ranCode(ran: RanLines, from: CodeFrom): Steps<Row[]> {
     yield* follow(used);
     if (hop === 0) further.forEach(addChain);
   }
+  const shared = parts.length;
+  for (const { label, note, place, path = [] } of framed)
+    if (label === IN_PROCESS && note !== 'not found')
+      for (const one of yield* definitions.sharing([place ?? [], ...path].flat()))
+        if (parts.length < shared + MOST_SHARING) add(one, whole);
+  yield* follow(parts.slice(shared));
   for (const place of tables.flatMap((table) => definitions.tables(table))) {
     add(place, tableAt);
     yield;

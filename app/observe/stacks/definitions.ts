@@ -39,6 +39,10 @@ const MOST_LISTENERS = 4;
 const EMITS = new RegExp(String.raw`\.emit(?:Async)?${EVENT}`, 'g');
 /** Of Node.js's own emitters. */
 const OWN_EVENTS = /^(?:error|data|end|close|finish|drain|message|exit|connect|connection)$/;
+/** Of an entry of a cache in the process. */
+const READS = /[\w$.#]+\.(?:fetch|get|peek)(?:<[^<>()]*>)?\([^()]*\)/;
+const FUNCTION =
+  /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\*?\s+([\w$]+)|(?:const|let|var)\s+([\w$]+)\s*(?::[^=]*)?=\s*(?:async\s*)?(?:function\b|\(|[\w$]+\s*=>))/;
 const EXPORTS_ALL = /^(?:module\.exports\s*=|export\s+default\b)/;
 const EXPORTS_ONE = /^(?:module\.exports\s*=|export\s+default)\s*([\w$]+);?$/;
 const SOURCES = ['', '.ts', '.js', '.mjs', '.cjs', '/index.ts', '/index.js'];
@@ -69,6 +73,21 @@ function localIn(lines: readonly string[], name: string, index: number): number 
         .slice(Math.min(at, index), Math.max(at, index) + 1)
         .every((between) => indentOf(between) >= indentOf(line)),
   );
+}
+
+/** Name of the function at a line or around it; null: it has none. */
+function functionAround(lines: readonly string[], index: number): string | null {
+  const methods = new Map(Array.from(methodsIn(lines), ([name, at]) => [at, name]));
+  let indent = Infinity;
+  for (let at = index; at >= 0; at--) {
+    const line = lines[at] ?? '';
+    if (indentOf(line) >= indent) continue;
+    indent = indentOf(line);
+    const name = methods.get(at) ?? FUNCTION.exec(line)?.slice(1).find(Boolean);
+    if (name !== undefined) return name;
+    if (at !== index && /=>|\bfunction\b/.test(line)) return null;
+  }
+  return null;
 }
 
 const MADE_OF_PACKAGE = /=\s*(?:await\s+)?(?:new\s+([\w$]+)(?:\.[\w$]+)*|([\w$]+))\s*(?:<[^>]*>)?\(/;
@@ -299,5 +318,37 @@ export function createDefinitions({
     return [...found];
   }
 
-  return { at, tables: methods.tables, refresh: methods.refresh };
+  /** Functions that hand out an entry of a cache in the process: around the lines that led to its read, and around other reads of it in that file. */
+  function gettersOf(places: readonly string[]): { file: string; name: string }[] {
+    return places.flatMap((place, nth) => {
+      const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
+      const lines = linesOf(file) ?? [];
+      const index = Number(number) - 1;
+      const read = nth === 0 ? READS.exec(lines[index] ?? '')?.[0] : undefined;
+      const same = lines.flatMap((line, at) => (read !== undefined && line.includes(read) ? [at] : []));
+      return [...new Set([index, ...same])].flatMap((at) => {
+        const name = functionAround(lines, at);
+        return name === null ? [] : [{ file, name }];
+      });
+    });
+  }
+
+  /** Lines near a cache in the process that call what hands out its entry: one that changes the object changes it for all. `places`: its read, and those that led there. */
+  function* sharing(places: readonly string[]): Steps<string[]> {
+    const found = new Set<string>();
+    // The last one is of the handler.
+    for (const { file, name } of gettersOf(places.length === 1 ? places : places.slice(0, -1))) {
+      const called = new RegExp(`(?<![\\w$]|Promise\\.|function )${escapeRegExp(name)}\\(`);
+      for (const other of methods.around(file)) {
+        yield;
+        const lines = linesOf(other) ?? [];
+        const own = methodIn(lines, name);
+        for (const [at, line] of lines.entries())
+          if (called.test(line) && at !== own) found.add(`${other}:${at + 1}`);
+      }
+    }
+    return [...found];
+  }
+
+  return { at, sharing, tables: methods.tables, refresh: methods.refresh };
 }

@@ -187,6 +187,13 @@ export function createMethodIndex({
     },
     /** Files that import a file. */
     importing: (file: string): readonly string[] => byName.importing.get(moduleName(file)) ?? [],
+    /** These, and all of its folder. */
+    around: (file: string): readonly string[] => [
+      ...new Set([
+        ...[...byFile.keys()].filter((one) => posix.dirname(one) === posix.dirname(file)),
+        ...(byName.importing.get(moduleName(file)) ?? []),
+      ]),
+    ],
     /** Lines of SQL that create a table, or reference it. */
     tables: (name: string): readonly string[] => byName.tables.get(name.toLowerCase()) ?? [],
     /** Lines that add or remove a listener of an event. */

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createDefinitions } from '../../../app/observe/stacks/definitions.ts';
 import { excerptOf } from '../../../app/observe/stacks/place-excerpts.ts';
-import { call, lasting, layer, query } from '../../support/observed-samples.ts';
+import { cacheCommand, call, lasting, layer, query } from '../../support/observed-samples.ts';
 import { everyPanel } from '../../support/every-page.ts';
 import { usePages } from '../../support/page-client.ts';
 import { createPageFixture } from '../../support/page-fixture.ts';
@@ -72,6 +72,13 @@ const TEXT = \`Dear,
     res.json(scores());
   });
 }`,
+  'src/shelf.ts': `export const scores = () => cache.fetch('all');
+
+export function sorted() {
+  return scores().sort(order);
+}
+
+const order = (a, b) => a - b;`,
   'src/ready.ts': 'export const ready = (req, res, next) => next(new Error());',
   'src/late.ts': 'export const late = (req) => req;',
   'src/ddl.ts': `export const DDL = \`
@@ -136,6 +143,10 @@ describe('the code that ran', () => {
         files: { lines: linesOf, changedAt: () => null },
         maps: { sourceLines: () => null },
       }),
+      sharing: function* ([read]) {
+        yield;
+        return read === 'src/shelf.ts:1' ? ['src/shelf.ts:4'] : [];
+      },
       tables: (name) => (name === 'parts' ? ['src/ddl.ts:2', 'src/ddl.ts:7'] : []),
     },
   });
@@ -306,6 +317,20 @@ describe('the code that ran', () => {
     });
     const code = codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text());
     expect(code['src/scores.ts']).to.match(/^ +1 \| export[^\n]*\n +2 \| .*version[^\n]*\n +\|\n +6 \|/);
+  });
+
+  it('has those that share an object of a cache in the process, with what they use', async () => {
+    const readBy = async (system: 'memory' | 'redis'): Promise<string | undefined> => {
+      const { token } = await fixture.profileOf({
+        more(context) {
+          lasting(context, 20);
+          context.add('cache', cacheCommand({ system, caller: 'src/shelf.ts:1', startMs: 1 }));
+        },
+      });
+      return codeIn(await (await fetch(`${server.address}/_profiler/${token}.md`)).text())['src/shelf.ts'];
+    };
+    expect(await readBy('memory')).to.match(/^> 1 .*\n +\|\n +3 [^]*\n +5 .*\n +\|\n +7 \| const order/);
+    expect(await readBy('redis')).to.match(/^> 1 .*$/);
   });
 
   it('has no file that was changed since, and no other code', async () => {
