@@ -57,6 +57,9 @@ export function besideSections(
       ? []
       : overlapsOf(ownRequest(profile), beside.overlapping);
   const touching = overlaps.filter(({ shared }) => shared.length > 0);
+  // Without a finding, one of them may be why.
+  const isOpen = touching.length === 0 && profile.findings.length === 0;
+  const shown = isOpen ? overlaps : touching;
   const sections: Section[] = [
     {
       id: 'started',
@@ -99,8 +102,8 @@ export function besideSections(
         ? {}
         : { note: `${count(touching.length)} of ${count(overlaps.length, 'request')} touched the same` }),
       columns: { label: 'Request', text: 'Both touched' },
-      rows: touching.slice(0, MOST_OVERLAPS).map(overlapRow),
-      left: Math.max(0, touching.length - MOST_OVERLAPS),
+      rows: shown.slice(0, MOST_OVERLAPS).map(overlapRow),
+      left: Math.max(0, shown.length - MOST_OVERLAPS),
     },
   ];
   return sections.filter(({ rows }) => rows.length > 0);
