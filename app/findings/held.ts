@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { clockOf } from '../panels/shared/overlap.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { type Leaf, leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedBy, type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, RuleBeside } from '../profiler/read/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
@@ -32,6 +32,7 @@ import {
   sqlOf,
   textOf,
 } from './shared/queries.ts';
+import { isSuccess } from './shared/http.ts';
 import { count, duration, excerpt, listOf, requestText } from './shared/wording.ts';
 
 interface Compared {
@@ -254,7 +255,8 @@ const listLeft: Rule<Made> = {
   },
 };
 
-type Held = Needs<'request' | 'database', 'cache' | 'http_client' | 'runtime'>;
+type Given = Needs<'request', 'database' | 'cache' | 'http_client' | 'runtime'>;
+type Held = Given & Needs<'database'>;
 
 /** Single values that a request got, by where: a field of the first row of a statement, a reply of a cache or service, a part of the path. */
 function sourcesOf({ request, database, cache, http_client: calls }: Held): Map<string, string> {
@@ -287,13 +289,14 @@ function varies({ table, column, value }: Compared, others: readonly OtherReques
 }
 
 /** All values that a request had got by a moment, as texts; null if some of them are not recorded. */
-function hadBy(kept: Held, head: ProfileHead, atMs = Infinity): Set<string> | null {
+function hadBy(kept: Given, head: ProfileHead, atMs = Infinity): Set<string> | null {
   const { request, database, cache, http_client: calls } = kept;
   const isEarlier = (work: Interval): boolean => endOf(work) <= atMs;
-  const queries = database.queries.filter(isEarlier);
+  const queries = (database?.queries ?? []).filter(isEarlier);
   const items = (cache?.items ?? []).filter(isEarlier);
   const made = (calls?.calls ?? []).filter(isEarlier);
   const isUnknown = queries.some((query) => {
+    if (database === undefined) return false;
     const rows = foundRows(query).length;
     const kind = kindOf(database, query);
     // A driver tells the id of a new row beside the rows.
@@ -434,38 +437,98 @@ function replacedMeanwhile(
   });
 }
 
-function isAlone({ runtime }: Held): boolean {
-  return runtime?.concurrent === 1;
-}
+/** A text that a response has outside of lists, and that may be its caller's. */
+const OF_CALLER = /\p{L}/u;
 
-function mayBeOfAnother(kept: Held, head: ProfileHead): boolean {
-  return !isAlone(kept) && (callerOrMark(kept.request) !== null || strangeIn(kept, head).length > 0);
-}
-
-/** Another request ran at the same time, and it has a statement that was given an id. */
-function mayBeReplaced(kept: Held): boolean {
-  return (
-    !isAlone(kept) &&
-    callerOrMark(kept.request) !== null &&
-    kept.database.queries.some(({ bindings }) => bindings.some(({ name }) => OF_ID.test(name)))
+/** By their paths. */
+function ofCaller({ request }: Partial<Kept>): Map<string, string> {
+  return new Map(
+    leavesIn(request?.response?.text ?? '').flatMap(({ path, value }) =>
+      isText(value) && OF_CALLER.test(value) && !/(?:^|\.)\d+(?:\.|$)/.test(path) ? [[path, value]] : [],
+    ),
   );
 }
 
-const valueOfAnotherRequest: Rule<Held> = {
+/** Responses of both callers always had another text there, and this one has that of the other. */
+function sentOfAnother(
+  kept: Given,
+  head: ProfileHead,
+  { earlier, siblings, overlapping }: RuleBeside<Partial<Kept>>,
+): FindingDraft[] {
+  const own = callerOrMark(kept.request);
+  const had = own === null || overlapping.length === 0 || !isSuccess(head.status) ? null : hadBy(kept, head);
+  if (own === null || had === null) return [];
+  const texts = [...ofCaller(kept)].filter(([, text]) => !had.has(text));
+  const isAlike = ({ head: other }: OtherRequest): boolean =>
+    other.process === head.process && isSuccess(other.status);
+  for (const running of overlapping.filter(isAlike)) {
+    const theirs = callerOrMark(running.kept.request);
+    const startMs = clockOf({ head, kept: { ...kept } }, running).shiftMs;
+    if (theirs === null || theirs.by !== own.by || isSame(own, theirs) || startMs < 0) continue;
+    const before = earlier.filter((one) => isAlike(one) && one.head.token !== running.head.token);
+    const sentTo = (who: Caller): Map<string, string>[] =>
+      before.filter((one) => isSame(who, callerOrMark(one.kept.request))).map((one) => ofCaller(one.kept));
+    const [mine, others] = [sentTo(own), [ofCaller(running.kept), ...sentTo(theirs)]];
+    const held = texts.flatMap(([path, text]) => {
+      const usual = new Set(mine.flatMap((one) => one.get(path) ?? []));
+      const isTheirs = others.flatMap((one) => one.get(path) ?? []);
+      const [was] = usual;
+      const isHeld = usual.size === 1 && was !== text && isTheirs.length > 0;
+      return isHeld && was !== undefined && isTheirs.every((one) => one === text)
+        ? [{ path, text, was }]
+        : [];
+    });
+    const isMeant = [...earlier, ...siblings].some(
+      (one) => one.head.method !== 'GET' && held.some(({ text }) => receivedBy(one.head, one.kept).has(text)),
+    );
+    const [first] = held;
+    // One alone may have changed for all.
+    if (first === undefined || held.length < FEWEST_LEFT || isMeant) continue;
+    const names = listOf(held.map(({ path }) => path));
+    const sentence = `${names} of the response are those of another ${own.by}, whose request began ${duration(startMs)} after this one (${requestText(running.head)}), and not those of ${count(mine.length, 'earlier request')} of this one (${excerpt(first.path, 40)} was ${excerpt(first.was, 40)}, is ${excerpt(first.text, 40)}): something that both requests share held them`;
+    const place = kept.request.response?.sentFrom;
+    return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', ...(place !== undefined && { place }) }]; // prettier-ignore
+  }
+  return [];
+}
+
+function isAlone({ runtime }: Given): boolean {
+  return runtime?.concurrent === 1;
+}
+
+function mayBeOfAnother(kept: Given, head: ProfileHead): boolean {
+  if (isAlone(kept)) return false;
+  return callerOrMark(kept.request) !== null || (hasDatabase(kept) && strangeIn(kept, head).length > 0);
+}
+
+function hasDatabase(kept: Given): kept is Held {
+  return kept.database !== undefined;
+}
+
+/** Another request ran at the same time, and it has a statement that was given an id, or texts of its caller. */
+function mayBeReplaced(kept: Given): boolean {
+  if (isAlone(kept) || callerOrMark(kept.request) === null) return false;
+  const { queries = [] } = kept.database ?? {};
+  return (
+    queries.some(({ bindings }) => bindings.some(({ name }) => OF_ID.test(name))) || ofCaller(kept).size > 0
+  );
+}
+
+const valueOfAnotherRequest: Rule<Given> = {
   name: 'value-of-another-request',
-  needs: ['request', 'database'],
+  needs: ['request'],
   labels: ['another request’s value'],
-  why: 'A statement got a value that belongs to a request that ran at the same time. This request received another value from the same line, or its user, `X-Tenant`, credentials or session always use another one.',
+  why: 'A statement or the response has values of a request that ran at the same time. This request received another value from the same line, or its user, `X-Tenant`, credentials or session always have another one.',
   fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. All requests that run at the same time share the fields of a service and the variables of a module.',
   compares: mayBeOfAnother,
   relates: mayBeReplaced,
   overlaps: mayBeOfAnother,
   find(kept, head, beside) {
-    for (const find of [heldForAnother, givenByAnother, replacedMeanwhile]) {
-      const found = find(kept, head, beside);
+    for (const find of hasDatabase(kept) ? [heldForAnother, givenByAnother, replacedMeanwhile] : []) {
+      const found = find(kept as Held, head, beside);
       if (found.length > 0) return found;
     }
-    return [];
+    return sentOfAnother(kept, head, beside);
   },
 };
 

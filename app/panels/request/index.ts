@@ -41,10 +41,12 @@ function readJar(headers: readonly NamedValue[]): RequestPanelData['jar'] {
     });
 }
 
+/** `X-Api-Key`, `X-Partner-Token`; not what is another one for each request. */
+const CREDENTIALS =
+  /^(?:authorization|x-(?!.*(?:csrf|xsrf|idempotency|request|cache|trace|debug))(?:[\w-]+-)?(?:key|token))$/i;
+
 function credentialsMark(headers: readonly NamedValue[]): string | undefined {
-  const sent = headers.filter(({ name }) =>
-    /^(?:authorization|x-(?:api-key|auth-token|access-token))$/i.test(name),
-  );
+  const sent = headers.filter(({ name }) => CREDENTIALS.test(name));
   return sent.length === 0 ? undefined : markOf(sent.map(({ value }) => value).join('\n'));
 }
 
