@@ -20,6 +20,8 @@ export interface MemoryCommand {
   lifetimeMs?: number | null;
   /** The value that was not found is stored when it has come. */
   isFilled?: boolean;
+  /** A function of the cache loads its values. */
+  isLoader?: boolean;
 }
 
 export interface MemoryCall {
@@ -119,7 +121,7 @@ const LRU_CACHE: Readonly<Record<string, Observed>> = {
     done({ args: [key], before }) {
       const { value, status } = before as { value: unknown; status: { fetch?: string } };
       const isFilled = /^(?:miss|stale|refresh)$/.test(status.fetch ?? '');
-      return { command: 'GET', entries: [[key, value]], isFilled };
+      return { command: 'GET', entries: [[key, value]], isFilled, isLoader: true };
     },
   },
   memo: {

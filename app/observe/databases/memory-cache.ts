@@ -38,6 +38,8 @@ interface Seen extends Moment {
 }
 
 interface Stored extends Moment {
+  /** It was stored before calls were observed: by whom is not known. */
+  isOlder?: true;
   lifetimeMs: number | null;
   /** After a statement or a call of its request: it is a copy of what is elsewhere. */
   isLoaded: boolean;
@@ -192,7 +194,7 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
 
   function read(stored: Stored, value: unknown, context: Context, fact: CacheFact): void {
     const now = performance.now();
-    if (stored.by !== context.token) fact.stored = since(stored, now);
+    if (stored.by !== context.token && stored.isOlder !== true) fact.stored = since(stored, now);
     const { seen } = stored;
     const isSame = seen !== null && seen.value.deref() === value;
     // Once it could not be compared, it is not walked again.
@@ -212,7 +214,7 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
   function missed(last: Stored | undefined, { past }: CacheFact): void {
     if (past === undefined) return;
     // The history was told only of calls that are recorded.
-    if (last !== undefined) {
+    if (last !== undefined && last.isOlder !== true) {
       past.storedMs = round(performance.now() - last.at);
       past.storedBy = last.place;
       past.lifetimeMs = last.lifetimeMs;
@@ -251,13 +253,24 @@ export function observeMemoryCaches({ tracker, findCaller }: ObserverParts): { c
   }
 
   /** What came before, of a fact with its own line. */
-  function recall(fact: CacheFact, { entries }: MemoryCommand, cache: Cache, context: Context): void {
+  function recall(
+    fact: CacheFact,
+    { entries, isLoader = false }: MemoryCommand,
+    cache: Cache,
+    context: Context,
+  ): void {
     const [first] = entries;
     if (fact.error !== null || first === undefined) return;
     remember(history, fact, context);
     const [key, value] = first;
-    const stored = cache.stored.get(nameOf(cache, key));
+    const name = nameOf(cache, key);
+    let stored = cache.stored.get(name);
     if (fact.asked !== 1) return;
+    if (stored === undefined && isLoader && fact.hits === 1) {
+      stored = { by: null, place: null, at: 0, lifetimeMs: null, isLoaded: true, seen: null, isOlder: true };
+      cache.stored.set(name, stored);
+      dropOldest(cache.stored, MOST_KEYS);
+    }
     if (fact.hits === 0) missed(stored, fact);
     else if (stored !== undefined) read(stored, value, context, fact);
   }
