@@ -17,6 +17,7 @@ import {
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { createFolderDisk, createMemoryDisk, type Disk } from '../../app/storage/files/disk.ts';
@@ -71,6 +72,32 @@ describe('store in files', () => {
         return Promise.resolve();
       },
     });
+  });
+
+  it('looks only as far as a page needs, and gives way while it looks through all', async () => {
+    const store = open({ disk: createMemoryDisk(), mostBytes: 1e9 });
+    const many = Array.from({ length: 60_000 }, (_, at) => itemOf(at, { startedAt: 1000 + at }, '{}'));
+    for (let at = 0; at < many.length; at += 1000) {
+      store.add(many.slice(at, at + 1000));
+      await setImmediate();
+    }
+    const page = { limit: 2, offset: 1 };
+    expect(await store.find({ ...page, counted: false })).to.include({ total: 3, totalIsExact: false });
+    expect(await store.find({ ...page, from: 60_996 })).to.include({ total: 4, totalIsExact: true });
+    expect((await store.find(page)).total).to.equal(60_000);
+    let isDone = false;
+    let turns = 0;
+    const all = store.find({ ...page, url: '/nowhere', not: [{ url: '/x' }] }).then(({ total }) => {
+      isDone = true;
+      return total;
+    });
+    await Promise.resolve();
+    while (!isDone) {
+      await setImmediate();
+      turns++;
+    }
+    expect(await all).to.equal(0);
+    expect(turns).to.be.greaterThan(1);
   });
 
   it('makes nothing before the first record', async () => {

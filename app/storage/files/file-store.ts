@@ -8,6 +8,7 @@ import { createOneAtATime } from '../../profiler/one-at-a-time.ts';
 import { firstOf, matcherOf, orderOf } from '../../profiler/store/query-rows.ts';
 import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/store/storage.ts';
 import type { FindText, Row, Store, StoreLimits } from '../../profiler/store/store.ts';
+import { createTurns } from '../../profiler/turns.ts';
 import { createOldDeleter, SETTING } from './delete-old.ts';
 import type { Disk } from './disk.ts';
 import { checksum, readText, TEXTS } from './segment.ts';
@@ -47,6 +48,8 @@ const RELEASE_AFTER_MS = 5 * 60_000;
 const SEARCH_MS = 1000;
 const MOST_SEARCHED = 20_000;
 const TURN_MS = 10;
+/** Rows between two looks at the clock. */
+const ROWS_A_LOOK = 1000;
 /** Texts of segments that a search holds at once. */
 const MOST_TEXTS = 4;
 const ROWS_AT_ONCE = 5000;
@@ -192,25 +195,36 @@ export function createFileStore(options: FileStoreOptions): Store {
     return { hits, looked: { count, all: count === candidates.length, oldest, found } };
   }
 
-  function matching(query: ProfileQuery): Found[] {
+  /** Newest first; no more than `most`. */
+  async function matching(query: ProfileQuery, most: number): Promise<Found[]> {
+    const { token, from = -Infinity, pinned } = query;
     const matches = matcherOf(query);
-    const one = query.token === undefined ? undefined : index.get(query.token);
-    const among = query.token === undefined ? index.all() : one === undefined ? [] : [one];
-    return among.filter(
-      (found) => matches(rowOf(found)) && (query.pinned !== true || index.isPinned(found.token)),
-    );
+    const one = token === undefined ? undefined : index.get(token);
+    const among = token === undefined ? index.all() : one === undefined ? [] : [one];
+    const matched: Found[] = [];
+    const between = createTurns();
+    for (let at = 0; at < among.length; at += ROWS_A_LOOK) {
+      for (const found of among.slice(at, at + ROWS_A_LOOK)) {
+        if (matched.length === most || found.row.startedAt < from) return matched;
+        if (matches(rowOf(found)) && (pinned !== true || index.isPinned(found.token))) matched.push(found);
+      }
+      await between();
+    }
+    return matched;
   }
 
   async function find(query: ProfileQuery, findText?: FindText): Promise<FindResult> {
     await refresh();
     const { text, offset, limit, sort = 'startedAt', descending = true } = query;
-    const candidates = matching(query);
+    const isNewestFirst = sort === 'startedAt' && descending;
+    const isPage = query.counted === false && text === undefined && isNewestFirst;
+    const candidates = await matching(query, isPage ? offset + limit : Infinity);
     let found = candidates;
     let page: Found[] | undefined;
     let looked: TextSearch | undefined;
     if (text !== undefined && findText !== undefined)
       ({ hits: found, looked } = await inTurn(() => search(candidates, query, findText)));
-    else if (sort !== 'startedAt' || !descending) {
+    else if (!isNewestFirst) {
       const order = orderOf(query);
       page = firstOf(found, offset + limit, (a, b) => order(a.row, b.row));
     }
@@ -219,7 +233,7 @@ export function createFileStore(options: FileStoreOptions): Store {
     return {
       rows,
       total: found.length,
-      totalIsExact: looked?.all ?? true,
+      totalIsExact: looked?.all ?? !(isPage && found.length === offset + limit),
       ...(pinned.length === 0 ? {} : { pinned }),
       ...(looked === undefined
         ? {}
