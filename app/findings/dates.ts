@@ -8,10 +8,10 @@ import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
-import type { Database, Kept, Needs, Query, Rule } from './shared/kept.ts';
+import type { Database, Kept, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
 import { DAY, DAY_MS, movedDays } from './shared/moved-days.ts';
 import { draftAt, labelOf, type Read, readsOf } from './shared/queries.ts';
-import { excerpt, listOf } from './shared/wording.ts';
+import { count, excerpt, listOf, requestText } from './shared/wording.ts';
 
 const dayMoved: Rule<Needs<'request' | 'database'>> = {
   name: 'day-moved',
@@ -246,16 +246,91 @@ function clocksIn(zone: string, moments: readonly string[]): (number | null)[] {
   }
 }
 
+/** `2026-10-07T18:00`, which names no zone. */
+const WALL = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/;
+const MINUTE_MS = 60_000;
+const MOST_AHEAD = 14 * HOUR;
+const DAY_MINUTES = 24 * HOUR;
+
+/** Minutes that the first moment of a series is behind the time that its request received; null: it received none. */
+function offsetOf({ moments: [first = ''] }: Series, request: KeptRequest): number | null {
+  const offsets = receivedFields(request).flatMap(({ value }) =>
+    typeof value === 'string' && WALL.test(value)
+      ? [(Date.parse(`${value.replace(' ', 'T')}Z`) - Date.parse(first)) / MINUTE_MS]
+      : [],
+  );
+  return offsets.find((offset) => Math.abs(offset) <= MOST_AHEAD && offset % 15 === 0) ?? null;
+}
+
+interface Shown {
+  query: Query;
+  index: number;
+  moments: string[];
+}
+
+/** Columns of moments that a statement returned, and the times of day in the response. */
+function shownIn({ database, request }: Needs<'database' | 'request'>): {
+  all: Shown[];
+  clocks: Set<number>;
+} {
+  const text = request.response?.text ?? '';
+  const clocks = new Set(
+    Array.from(text.matchAll(new RegExp(CLOCK, 'g')), ([clock]) => minuteOf(clock) ?? -1),
+  );
+  if (clocks.size === 0) return { all: [], clocks };
+  const all = database.queries.flatMap((query, index) => {
+    const rows = foundRows(query);
+    return Object.keys(rows[0] ?? {}).flatMap((name) => {
+      const moments = momentsIn(rows.map((row) => row[name]));
+      return moments.length === 0 ? [] : [{ query, index, moments }];
+    });
+  });
+  return { all, clocks };
+}
+
+/** A moment that another request wrote, a whole number of days after a time that it received, is shown an hour off. */
+function movedSinceWritten(
+  kept: Needs<'database' | 'request'>,
+  others: readonly OtherRequest[],
+): FindingDraft[] {
+  const { all, clocks } = shownIn(kept);
+  for (const { head, kept: other } of all.length === 0 ? [] : others) {
+    const { database, request } = other;
+    if (database === undefined || request === undefined || (head.status ?? 500) >= 400) continue;
+    for (const series of seriesIn(database)) {
+      const offset = series.isWritten ? offsetOf(series, request) : null;
+      if (offset === null) continue;
+      const clockAt = (moment: string, ahead: number): number =>
+        (((Date.parse(moment) / MINUTE_MS + ahead) % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES;
+      const before = clockAt(series.moments[0] ?? '', offset);
+      const written = new Set(series.moments.map((moment) => Date.parse(moment)));
+      for (const shown of all) {
+        const moment = shown.moments.find((one) => written.has(Date.parse(one)));
+        const ahead = [offset - HOUR, offset + HOUR].find((one) =>
+          shown.moments.every((each) => clocks.has(clockAt(each, one))),
+        );
+        if (moment === undefined || ahead === undefined || clocks.has(before)) continue;
+        const day = (one = ''): string => one.slice(0, 10);
+        const sentence = `${labelOf(kept.database, shown.query)} returned ${day(moment)} ${clockText(clockAt(moment, ahead))}: ${requestText(head)} received ${clockText(before)} for ${day(series.moments[0])}, and wrote ${count(series.count, 'moment')} that are whole days of 24 hours apart. The clocks changed in between`;
+        const draft = draftAt({ query: shown.query, index: shown.index }, sentence, 'bad');
+        return [{ ...draft, broke: 'response', place: series.query.caller }];
+      }
+    }
+  }
+  return [];
+}
+
 const hourMoved: Rule<Needs<'database' | 'request'>> = {
   name: 'hour-moved',
   needs: ['database', 'request'],
   labels: ['hour moved'],
-  why: 'The moments of a statement are whole days of 24 hours apart. In the response, or in a time zone that the request or a row names, their time of day changes by an hour: the clocks change in between.',
+  why: 'The moments of a statement, or those that an earlier request wrote, are whole days of 24 hours apart. In the response, or in a time zone that the request or a row names, their time of day changes by an hour.',
   fix: 'Add days in the time zone of the place, not to the moment in UTC: `dayjs.tz(…).add(1, "week")`, `DateTime.plus({ weeks: 1 })` of Luxon, or Temporal’s `ZonedDateTime`.',
-  find(kept) {
+  relates: (kept) => shownIn(kept).all.length > 0,
+  find(kept, _head, { siblings }) {
     const { database, request } = kept;
     const all = seriesIn(database);
-    if (all.length === 0) return [];
+    if (all.length === 0) return movedSinceWritten(kept, siblings);
     const sent = sentClocks(request);
     const zones = zonesIn(kept);
     const [found] = all.flatMap((series) => {
@@ -268,7 +343,7 @@ const hourMoved: Rule<Needs<'database' | 'request'>> = {
       const [change] = [...shown.map((one) => ({ ...one, zone: null })), ...local];
       return change === undefined ? [] : [{ ...series, ...change }];
     });
-    if (found === undefined) return [];
+    if (found === undefined) return movedSinceWritten(kept, siblings);
     const { query, isWritten, count, before, after, zone } = found;
     const where = zone === null ? '' : ` in ${zone}`;
     const sentence = `${labelOf(database, query)} ${isWritten ? 'got' : 'returned'} ${count} moments that are whole days of 24 hours apart, so the time of day${where} moved from ${clockText(before)} to ${clockText(after)} when the clocks changed`;

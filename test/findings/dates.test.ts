@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
-import { sentencesOf } from '../support/find-by-rule.ts';
+import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 
 describe('finding hour-moved', () => {
   const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
@@ -72,6 +72,42 @@ describe('finding hour-moved', () => {
     ]);
     expect(foundIn(page('18:30', '18:30', '18:30', '18:30', '18:30'))).to.deep.equal([]);
     expect(foundIn(page('18:30', '17:30', '18:30', '17:30', '18:30'))).to.deep.equal([]);
+  });
+
+  it('names the request that wrote a moment that is shown an hour off', () => {
+    const insert = (all: readonly string[]) => ({
+      head: { token: 'aaaaaa', method: 'POST', url: '/series', route: '/series', status: 201 },
+      kept: {
+        database: keptQueries({
+          sql: `insert into lessons (starts_at) values ${all.map(() => '(?)').join(', ')}`,
+          bindings: all.map((moment) => ['starts_at', moment] as const),
+          caller: 'src/series.ts:14',
+        }),
+        request: keptRequest({ body: { first: '2026-10-07T18:00' } }),
+      },
+    });
+    const shown = (clocks: string[], written = weekly('2026-10-07T16:00:00.000Z', 8)) => {
+      const kept = {
+        database: keptQueries({
+          sql: 'select * from lessons where starts_at > $1',
+          bindings: { $1: '2026-11-01T23:00:00.000Z' },
+          found: [{ starts_at: '2026-11-03T09:00:00.000Z' }, { starts_at: written[4] ?? '' }],
+        }),
+        request: keptRequest({ sent: { lessons: clocks } }),
+      };
+      return draftsOf('hour-moved', kept, {}, { siblings: [insert(written)] });
+    };
+    const [draft] = shown(['10:00 Raku', '17:00 Throwing']);
+    expect(draft).to.include({ broke: 'response', anchor: 'q1', place: 'src/series.ts:14' });
+    expect(draft?.sentence).to.equal(
+      'select … from lessons returned 2026-11-04 17:00: POST /series (aaaaaa) received 18:00 for 2026-10-07, and wrote 8 moments that are whole days of 24 hours apart. The clocks changed in between',
+    );
+    expect(shown(['10:00', '17:00', '18:00']), 'both').to.deep.equal([]);
+    expect(shown(['11:00', '18:00']), 'no change').to.deep.equal([]);
+    expect(shown(['09:00', '17:00']), 'not all').to.deep.equal([]);
+    const byClock = ['2026-10-07T16:00:00.000Z', '2026-10-14T16:00:00.000Z', '2026-10-21T16:00:00.000Z'];
+    const written = [...byClock, '2026-10-28T17:00:00.000Z', '2026-11-04T17:00:00.000Z'];
+    expect(shown(['10:00', '18:00'], written), 'by the clock').to.deep.equal([]);
   });
 
   it('is silent about the same hour, other hours, other steps and other counts', () => {
