@@ -220,12 +220,12 @@ const failedStatement: Rule<Needs<'database', 'request' | 'exception' | 'logs'>>
       isTriedAgain(database, query) ||
       isExpected(database, index, { method, status }) ||
       ((status ?? 0) < 500 && isUndone(database, index));
-    const handled = queries.filter((query, at) => query.error !== null && isHandled(query, at)).length;
-    const failed = totals.failed - handled;
-    if (failed === 0) return [];
+    const recorded = queries.filter(({ error }) => error !== null).length;
     const left = queries.flatMap((query, index) =>
       query.error !== null && !isHandled(query, index) ? [{ query, index, error: query.error }] : [],
     );
+    const failed = totals.failed - recorded + left.length;
+    if (failed === 0) return [];
     const isLate = (one: Query): boolean => endOf(one) > (headersAtMs ?? Infinity);
     const isKnown = (one: (typeof left)[number]): boolean =>
       DUPLICATE.test(one.error) || isLogged(logs, [one.error], endOf(one.query));

@@ -76,6 +76,38 @@ describe('rules over many statements', () => {
     expect(ms).to.be.lessThan(1500);
   });
 
+  it('tells which of many failures were tried again', () => {
+    const sql = 'update items set stock = stock - $1 where id = $2';
+    const data = database(
+      Array.from({ length: 600 }, (_, at): Statement[] => [
+        { sql: 'begin' },
+        { sql: 'select stock from items where id = $1 for update', values: { id: at % 300 } },
+        { sql, values: { stock: 1, id: at % 300 } },
+        { sql: at < 300 ? 'rollback' : 'commit' },
+      ]).flat(),
+    ) as { statements: { sql: string }[]; queries: object[] };
+    const texts = [...new Set(data.statements.map(({ sql: text }) => text))];
+    const kept = {
+      database: {
+        statements: texts.map((text) => ({ sql: text, system: 'postgresql', label: 'the statement' })),
+        totals: { failed: 300 },
+        groups: [],
+        queries: data.queries.map((query, at) => ({
+          ...query,
+          statement: texts.indexOf(data.statements[at]?.sql ?? ''),
+          transaction: `t${Math.floor(at / 4)}`,
+          connection: 'c1',
+          error: at % 4 === 2 && at < 1200 ? 'could not serialize access' : null,
+        })),
+      },
+    };
+    const head = { method: 'POST', status: 200, outcome: 'finished' };
+    const ms = cpuMsOf(() => {
+      expect(sentencesOf('failed-statement', kept, head)).to.deep.equal([]);
+    });
+    expect(ms).to.be.lessThan(500);
+  });
+
   it('finds a step that ran twice', () => {
     const all = many((at) => ({
       sql: 'update items set stock = stock + ? where id = ?',

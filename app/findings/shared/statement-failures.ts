@@ -2,7 +2,7 @@
 import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-touched.ts';
 import { queryNumbers } from '../../panels/shared/query-numbers.ts';
 import { type Database, endOf, type OtherRequest, type Query } from './kept.ts';
-import { addTo } from '../../profiler/group-by.ts';
+import { addTo, groupBy } from '../../profiler/group-by.ts';
 import { commits } from '../../profiler/transaction-sql.ts';
 import { kindOf, sqlOf, transactionsOf } from './queries.ts';
 import { excerpt, requestText } from './wording.ts';
@@ -96,35 +96,71 @@ export function refusedAfter({ queries }: Database, failed: Query): Query[] {
   );
 }
 
+const givenTexts = new WeakMap<Query, string>();
+
 /** The text with its values, but for moments, which differ each time. */
-function given({ statement, bindings }: Query): string {
-  return JSON.stringify([
-    statement,
-    bindings.filter(({ type }) => type !== 'date').map(({ value }) => value),
-  ]);
+function given(query: Query): string {
+  const known = givenTexts.get(query);
+  if (known !== undefined) return known;
+  const values = query.bindings.filter(({ type }) => type !== 'date').map(({ value }) => value);
+  const text = JSON.stringify([query.statement, values]);
+  givenTexts.set(query, text);
+  return text;
+}
+
+interface Sent {
+  work: readonly Query[];
+  isCommitted: boolean;
+}
+
+interface Ran {
+  /** By each of its statements. */
+  transactions: ReadonlyMap<Query, Sent>;
+  /** Without an error, by its text. */
+  succeeded: ReadonlyMap<number, readonly Query[]>;
+}
+
+const ran = new WeakMap<readonly Query[], Ran>();
+
+/** Read once, since hundreds of statements may have failed. */
+function ranIn(database: Database): Ran {
+  const known = ran.get(database.queries);
+  if (known !== undefined) return known;
+  const transactions = new Map<Query, Sent>();
+  for (const { sent } of transactionsOf(database)) {
+    const work = sent.filter((query) => kindOf(database, query) !== 'control');
+    const isCommitted = sent.some((query) => query.error === null && commits(sqlOf(database, query)));
+    for (const query of sent) transactions.set(query, { work, isCommitted });
+  }
+  const succeeded = groupBy(
+    database.queries.filter(({ error }) => error === null),
+    ({ statement }) => statement,
+  );
+  ran.set(database.queries, { transactions, succeeded });
+  return { transactions, succeeded };
 }
 
 /** The failed statement ran again without an error, in a transaction that began with the same work if it was in one, and that was committed. */
 export function isTriedAgain(database: Database, failed: Query): boolean {
-  const transactions = transactionsOf(database).map(({ sent }) => ({
-    sent,
-    work: sent.filter((query) => kindOf(database, query) !== 'control'),
-    isCommitted: sent.some((query) => query.error === null && commits(sqlOf(database, query))),
-  }));
-  const own = transactions.find(({ sent }) => sent.includes(failed));
+  const { transactions, succeeded } = ranIn(database);
+  const own = transactions.get(failed);
   const isWork = kindOf(database, failed) !== 'control';
-  return database.queries.some((query) => {
-    const isSame = isWork && query.statement === failed.statement;
-    if (query.error !== null || query.startMs < endOf(failed)) return false;
-    if (own === undefined) return isSame && query.transaction === null && given(query) === given(failed);
-    const other = transactions.find(({ sent }) => sent.includes(query));
-    const [first, again] = [own.work[0], other?.work[0]];
-    if (other === own || other?.isCommitted !== true || first === undefined || again === undefined)
+  if (own === undefined && !isWork) return false;
+  const values = given(failed);
+  const [first] = own?.work ?? [];
+  const start = first === undefined ? null : given(first);
+  const isAgain = isWork && start !== null && TRY_AGAIN.test(failed.error ?? '');
+  const some = isWork ? (succeeded.get(failed.statement) ?? []) : [...succeeded.values()].flat();
+  return some.some((query) => {
+    if (query.startMs < endOf(failed)) return false;
+    if (own === undefined) return query.transaction === null && given(query) === values;
+    const other = transactions.get(query);
+    const [again] = other?.work ?? [];
+    if (other?.work === own.work || other?.isCommitted !== true || start === null || again === undefined)
       return false;
     // It may be the commit that failed.
-    if (!isWork) return first.statement === again.statement && given(first) === given(again);
-    const isRepeated = TRY_AGAIN.test(failed.error ?? '') && given(first) === given(again);
-    return isSame && (isRepeated || given(query) === given(failed));
+    if (!isWork) return start === given(again);
+    return (isAgain && start === given(again)) || given(query) === values;
   });
 }
 
