@@ -63,6 +63,8 @@ const PUBLIC_NAMES = new Set([
   'authtype', 'authmethod', 'authprovider', 'secretary',
 ]); // prettier-ignore
 
+/** What a logged error begins with, `TokenExpiredError: jwt expired`: its message stands behind it. */
+const ERROR_CLASS = /^[A-Z]\w*[a-z](?:Error|Exception)$/;
 const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
 /** Of a long name both ends are checked, so that padding can't hide a word. */
 const NAME_END = 200;
@@ -115,7 +117,7 @@ export function createNameRule(extra: readonly string[]) {
   function judge(name: string): Kind {
     const parts = wordsOf(name);
     const joined = parts.join('');
-    if (PUBLIC_NAMES.has(joined)) return 'innocent';
+    if (PUBLIC_NAMES.has(joined) || ERROR_CLASS.test(name)) return 'innocent';
     const isSecret = parts.some(
       (word, at) =>
         ((secretWords.has(word) || secretWords.has(word.replace(/\d+$/, ''))) &&
