@@ -7,7 +7,8 @@ import { givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { groupBy } from '../profiler/group-by.ts';
 import { isRecord, type Json, parseJson } from '../profiler/json.ts';
-import type { Database, Needs, Rule } from './shared/kept.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import type { Database, Needs, OtherRequest, Rule } from './shared/kept.ts';
 import { givenText } from './shared/conditions.ts';
 import {
   draftAt,
@@ -295,6 +296,92 @@ const cursorWithoutKey: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** At most milliseconds, as a `Date` has them. */
+const MILLISECONDS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,3})?(?![.\d])/;
+
+interface Cursor {
+  column: string;
+  key: string;
+  after: string;
+  afterKey: string;
+  /** Other values that each row of the page has. */
+  given: { name: string; value: Json }[];
+}
+
+/** A page that goes on after a moment in milliseconds and a key, by which it is sorted. */
+function momentCursor(database: Database, one: Read): Cursor | null {
+  const { read, query } = one;
+  const sorted = read.verb === 'select' && limitOf(read, query) > 1 ? sortedBy(database, one) : null;
+  if (sorted === null || read.isAggregated) return null;
+  const { column, key } = sorted;
+  const valueOf = (wanted: string): string | null =>
+    textOf(query.bindings.find(({ name }) => name === wanted)?.value);
+  const [after, afterKey] = [valueOf(column), valueOf(key)];
+  if (after === null || afterKey === null || !MILLISECONDS.test(after)) return null;
+  const others = new Set([column, key, 'limit']);
+  return { column, key, after, afterKey, given: query.bindings.filter(({ name }) => !others.has(name)) };
+}
+
+/** A row of the cursor’s millisecond that neither this page nor the one before it has. */
+function lostAfter(
+  cursor: Cursor,
+  own: { table: string | null; rows: readonly Record<string, Json>[]; request: KeptRequest },
+  others: readonly OtherRequest[],
+): { id: string; head: ProfileHead } | null {
+  const { column, key, after, afterKey, given } = cursor;
+  const isOfMoment = (row: Record<string, Json> | undefined): boolean => {
+    const text = textOf(row?.[column]);
+    return text !== null && MILLISECONDS.test(text) && isSameValue(text, after);
+  };
+  const rowsOf = ({ database }: OtherRequest['kept']): Record<string, Json>[][] =>
+    database === undefined
+      ? []
+      : readsOf(database).flatMap(({ read, query }) => (read.table === own.table ? [foundRows(query)] : []));
+  const sentIds = ({ response }: KeptRequest): Set<string> =>
+    new Set(leavesIn(response?.text ?? '').map(({ value }) => String(value)));
+  const before = others.find(({ kept }) => {
+    const { request } = kept;
+    if (request?.response === undefined || request.response.truncated) return false;
+    // It has all of that millisecond that come before.
+    return (
+      sentIds(request).has(afterKey) && rowsOf(kept).some(([first, second]) => second && !isOfMoment(first))
+    );
+  })?.kept.request;
+  if (before === undefined || own.rows.length === 0 || own.rows.some(isOfMoment)) return null;
+  const sent = new Set([...sentIds(before), ...sentIds(own.request)]);
+  const isOfPage = (row: Record<string, Json>): boolean =>
+    given.every(({ name, value }) => name in row && textOf(row[name]) === textOf(value));
+  for (const { head, kept } of others) {
+    const row = rowsOf(kept)
+      .flat()
+      .find((one) => isOfMoment(one) && isOfPage(one) && !sent.has(textOf(one[key]) ?? ''));
+    const id = textOf(row?.[key]);
+    if (id !== null) return { id, head };
+  }
+  return null;
+}
+
+const cursorRounded: Rule<Needs<'database' | 'request'>> = {
+  name: 'cursor-rounded',
+  needs: ['database', 'request'],
+  labels: ['rows skipped'],
+  why: 'A page goes on after a moment in milliseconds and a key. Another request read a row of the same millisecond that fits, and neither this page nor the one before has it: the column has more digits than the value.',
+  fix: 'Keep all digits in the cursor: select the column as text (`created_at::text`), or go on after the key alone. A `Date` of JavaScript has milliseconds, a `timestamptz` microseconds.',
+  compares: ({ database }) => readsOf(database).some((one) => momentCursor(database, one) !== null),
+  relates: ({ database }) => readsOf(database).some((one) => momentCursor(database, one) !== null),
+  find({ database, request }, _head, { earlier, siblings }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const cursor = momentCursor(database, one);
+      const own = { table: one.read.table, rows: foundRows(one.query), request };
+      const lost = cursor === null ? null : lostAfter(cursor, own, [...earlier, ...siblings]);
+      if (cursor === null || lost === null) return [];
+      const { column, key, after } = cursor;
+      const sentence = `${labelOf(database, one.query)} goes on after ${column} ${excerpt(after, 40)}, which has milliseconds, and skips ${key} ${excerpt(lost.id, 40)} of the same millisecond, which ${requestText(lost.head)} read: the column has more digits`;
+      return [{ ...draftAt(one, sentence, 'bad'), broke: 'response' }];
+    });
+  },
+};
+
 /** Rows of a page: all that were sent, else the first ones that were read. */
 function rowsOfPage({ query }: Read, request: KeptRequest | undefined): Record<string, Json>[] {
   const sent = listsIn(request?.response?.text ?? '').find(
@@ -392,6 +479,7 @@ export const pageRules: readonly Rule[] = [
   firstPageSkipped,
   countWithoutCondition,
   cursorWithoutKey,
+  cursorRounded,
   pageOrderTies,
   deepOffset,
 ];

@@ -120,6 +120,41 @@ describe('findings from pages of a list', () => {
     expect(of(usual, [5], 'created_at DESC'), 'not sorted by the key').to.deep.equal([]);
   });
 
+  it('a page that goes on after a moment that lost its microseconds', () => {
+    const at = (ms: number): string => `2026-11-19T23:41:07.${ms}Z`;
+    const noted = (id: number, ms: number, kind = 'gust') => ({ id, noted_at: at(ms), kind });
+    const columns = 'select id, noted_at, kind from entry where kind = $1';
+    const order = 'order by noted_at desc, id desc limit $4';
+    const page = (from: number, rows: ReturnType<typeof noted>[]) => ({
+      sql: `${columns} and (noted_at, id) < ($2, $3) ${order}`,
+      bindings: { kind: 'gust', noted_at: at(from), id: 41, limit: 3 },
+      found: rows,
+    });
+    const of = (own: AskedQuery, seen: ReturnType<typeof noted>, ids = [43, 42, 41], first = noted(43, 300)) =>
+      found('cursor-rounded', [own], [{ id: 37 }], [
+        {
+          database: keptQueries({ sql: `${columns} ${order}`, found: [first, noted(42, 246)] }),
+          request: keptRequest({ sent: ids.map((id) => ({ id })) }),
+        },
+        {
+          database: keptQueries({ sql: 'select * from entry where id = $1', found: [seen] }),
+          request: keptRequest({ sent: seen }),
+        },
+      ]); // prettier-ignore
+    const next = page(246, [noted(37, 245)]);
+    expect(of(next, noted(40, 246))).to.deep.equal([
+      'bad: select … from entry goes on after noted_at 2026-11-19T23:41:07.246Z, which has milliseconds, and skips id 40 of the same millisecond, which GET /tickets (59aac1) read: the column has more digits',
+    ]);
+    expect(of(next, noted(40, 245)), 'another millisecond').to.deep.equal([]);
+    expect(of(next, noted(40, 246, 'note')), 'of another list').to.deep.equal([]);
+    expect(of(next, noted(42, 246)), 'on the page before').to.deep.equal([]);
+    expect(of(next, noted(40, 246), [41], noted(42, 246)), 'perhaps on an earlier page').to.deep.equal([]);
+    expect(of(next, noted(40, 246), [43, 42]), 'no page ended so').to.deep.equal([]);
+    expect(of(page(246, [noted(39, 246)]), noted(40, 246)), 'the page has some').to.deep.equal([]);
+    const exact = { ...next, bindings: { ...next.bindings, noted_at: '2026-11-19T23:41:07.246123Z' } };
+    expect(of(exact, noted(40, 246)), 'all digits').to.deep.equal([]);
+  });
+
   it('pages whose order is not defined', () => {
     const page = (
       offset: number,
