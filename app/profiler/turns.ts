@@ -13,17 +13,34 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
+const waiting: (() => void)[] = [];
+
+async function serve(): Promise<void> {
+  while (waiting.length > 0) {
+    await nextTurn();
+    waiting.shift()?.();
+  }
+}
+
+/** One after another: twenty profiles that are read at once would all take their time in the same turn. */
+function ownTurn(): Promise<void> {
+  const turn = new Promise<void>((resolve) => waiting.push(resolve));
+  if (waiting.length === 1) void serve();
+  return turn;
+}
+
 /** To be called between two steps: gives up the turn if it has lasted long enough. */
 export function createTurns(): () => Promise<void> {
   let began = performance.now();
   return async () => {
     if (performance.now() - began < TURN_MS) return;
-    await nextTurn();
+    await ownTurn();
     began = performance.now();
   };
 }
 
 export async function inTurns<T>(steps: Steps<T>): Promise<T> {
+  if (waiting.length > 0) await ownTurn();
   const between = createTurns();
   for (;;) {
     const step = steps.next();
