@@ -1,11 +1,15 @@
 /** Attempts that followed a failed call. */
 import { hasFailed } from '../panels/shared/failed-call.ts';
+import { leavesIn, objectsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { primaryKeyOf } from '../panels/shared/primary-key.ts';
 import { pick } from '../panels/shared/rows.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { namedHeader } from '../profiler/record/raw-headers.ts';
 import { callName, isReading, isRetryable, outcomeOf, triesOf } from './shared/calls.ts';
 import { type Call, endOf, type Needs, type Rule } from './shared/kept.ts';
-import { brokeBy, count, duration, excerpt, isPartial, shareOf } from './shared/wording.ts';
+import { textOf } from './shared/queries.ts';
+import { brokeBy, count, duration, excerpt, isPartial, listOf, shareOf } from './shared/wording.ts';
 import { pausesOf } from './shared/time.ts';
 
 const FINE_MS = 100;
@@ -83,6 +87,34 @@ function maybeDone(attempts: readonly Call[]): Call | undefined {
   });
 }
 
+/** Two things with all that was sent: the one that the last attempt returned, and one made since the first began, in what a later call read. */
+function madeTwice(
+  attempts: readonly Call[],
+  calls: readonly Call[],
+  startedAt: number,
+): { by: Call; ids: string[] } | null {
+  const [first, last] = [attempts[0], attempts.at(-1)];
+  const sent = leavesIn(first?.requestBody?.text ?? '');
+  const made = parseBeginning(last?.responseBody?.text ?? '')?.value;
+  const id = isRecord(made) ? textOf(primaryKeyOf(made)) : null;
+  if (first === undefined || last === undefined || sent.length === 0 || id === null) return null;
+  const isSince = (value: Json): boolean => {
+    const time = typeof value === 'string' && MOMENT.test(value) ? Date.parse(value) - startedAt : NaN;
+    return time >= first.startMs && time <= endOf(last);
+  };
+  for (const by of calls) {
+    if (by.startMs < endOf(last) || !isReading(by)) continue;
+    const read = parseBeginning(by.responseBody?.text ?? '')?.value ?? null;
+    const alike = objectsIn(read).filter((one) => sent.every(({ name, value }) => one[name] === value));
+    const ids = alike.flatMap((one): string[] => {
+      const own = textOf(primaryKeyOf(one));
+      return own !== null && (own === id || Object.values(one).some(isSince)) ? [own] : [];
+    });
+    if (ids.includes(id) && ids.length > 1) return { by, ids };
+  }
+  return null;
+}
+
 /** What repeating could not change. */
 function remarkOn(attempts: readonly Call[]): string {
   const [first] = attempts;
@@ -93,6 +125,8 @@ function remarkOn(attempts: readonly Call[]): string {
   return '';
 }
 
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)$/;
+
 const REPEAT_FIX =
   'Find out why the first attempt fails. Limit the attempts and the time that they may take together, and pause between them as long as `Retry-After` says.';
 
@@ -102,7 +136,7 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
   labels: ['retried', 'sent twice'],
   why: 'A call failed, or got 408, 429, 5xx, or another 4xx at the same line, and was sent again. Ignored: up to two failures that were over in 100 ms, unless a POST or PATCH may have been carried out.',
   fix: 'Make one `Idempotency-Key` outside of the retry, and send it with each attempt of a POST; or ask whether it was done before you repeat it. Find out why the first attempt fails, limit retries, and pause longer between them.',
-  find({ http_client: { calls } }, { durationMs: wholeMs, status, outcome }) {
+  find({ http_client: { calls } }, { durationMs: wholeMs, status, outcome, startedAt }) {
     if (calls.length < 2) return [];
     return triesOf(calls).flatMap((attempts): FindingDraft[] => {
       const of = pick(calls, attempts);
@@ -145,7 +179,11 @@ export const retriedCall: Rule<Needs<'http_client'>> = {
                 .slice(0, LISTED_ATTEMPTS)
                 .map((value) => excerpt(value, 40))
                 .join(', then ')})`;
-        const may = `may have been carried out twice: the service may have acted on an attempt ${got}, and it was sent again ${how}`;
+        const twice = madeTwice(of, calls, startedAt);
+        const may =
+          twice === null
+            ? `may have been carried out twice: the service may have acted on an attempt ${got}, and it was sent again ${how}`
+            : `was carried out ${count(twice.ids.length, 'time')}: ${callName(twice.by)} then had ${listOf(twice.ids)}, as it was sent again ${how} after an attempt ${got}`;
         const sentence = isFailed ? `${what}; it ${may}` : `${callName(first)} ${may} (${outcomes}${more})`;
         const broke = isFailed ? brokeBy(status) : 'unseen';
         return [
