@@ -31,7 +31,8 @@ function ownTurn(): Promise<void> {
 
 /** To be called between two steps: gives up the turn if it has lasted long enough. */
 export function createTurns(): () => Promise<void> {
-  let began = performance.now();
+  // Behind those that wait already.
+  let began = waiting.length > 0 ? -Infinity : performance.now();
   return async () => {
     if (performance.now() - began < TURN_MS) return;
     await ownTurn();
@@ -40,8 +41,8 @@ export function createTurns(): () => Promise<void> {
 }
 
 export async function inTurns<T>(steps: Steps<T>): Promise<T> {
-  if (waiting.length > 0) await ownTurn();
   const between = createTurns();
+  await between();
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

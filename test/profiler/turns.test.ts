@@ -25,7 +25,8 @@ describe('work in turns', () => {
     }
     expect(await all).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const byTurn = groupBy(workers, ([at]) => at);
-    for (const together of byTurn.values())
+    // In the first turn, all may begin.
+    for (const together of [...byTurn.values()].slice(1))
       expect(new Set(together.map(([, worker]) => worker)).size).to.be.lessThan(4);
   });
 });

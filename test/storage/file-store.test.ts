@@ -100,6 +100,32 @@ describe('store in files', () => {
     expect(turns).to.be.greaterThan(1);
   });
 
+  it('keeps its order while others record, without sorting all of it again', async () => {
+    const store = open({ disk: createMemoryDisk(), mostBytes: 1e9 });
+    const many = Array.from({ length: 60_000 }, (_, at) => itemOf(at, { startedAt: 10 * at }, '{}'));
+    for (let at = 0; at < many.length; at += 1000) {
+      store.add(many.slice(at, at + 1000));
+      await setImmediate();
+    }
+    const newest = async (): Promise<number[]> =>
+      (await store.find({ limit: 3, offset: 0, counted: false })).rows.map(({ startedAt }) => startedAt);
+    expect(await newest()).to.deep.equal([599_990, 599_980, 599_970]);
+    store.add([
+      itemOf(70_000, { startedAt: 599_985 }, '{}'),
+      itemOf(70_001, { startedAt: 600_001 }, '{}'),
+      itemOf(70_002, { startedAt: 5 }, '{}'),
+    ]);
+    expect(await newest()).to.deep.equal([600_001, 599_990, 599_985]);
+    expect((await store.find({ limit: 1, offset: 0 })).total).to.equal(60_003);
+    const before = process.cpuUsage();
+    for (let round = 0; round < 80; round++) {
+      store.add([itemOf(80_000 + round, { startedAt: 700_000 + round }, '{}')]);
+      expect((await newest())[0]).to.equal(700_000 + round);
+    }
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).to.be.lessThan(400);
+  });
+
   it('makes nothing before the first record', async () => {
     rmSync(folder, { recursive: true });
     const store = open();

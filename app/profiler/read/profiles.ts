@@ -173,8 +173,8 @@ export function createProfiles(options: {
       const others: EarlierRequest[] = [];
       const between = createTurns();
       for (const found of read) {
-        if (found !== null) others.push(recorder.conclude.earlierRequest(documentIn(found)));
         await between();
+        if (found !== null) others.push(recorder.conclude.earlierRequest(documentIn(found)));
       }
       return others;
     } catch {

@@ -81,6 +81,22 @@ export function isAlive({ changedAt, closed }: Segment): boolean {
   return !closed && ageOf(changedAt) < ALIVE_MS;
 }
 
+/** Both newest first. A list that is read while others record is not sorted again for each record. */
+function merged(fresh: readonly Found[], sorted: readonly Found[]): Found[] {
+  const all: Found[] = [];
+  let at = 0;
+  for (const one of fresh) {
+    for (
+      let next = sorted[at];
+      next !== undefined && compareNewest(next.row, one.row) < 0;
+      next = sorted[++at]
+    )
+      all.push(next);
+    all.push(one);
+  }
+  return all.concat(sorted.slice(at));
+}
+
 export function createSegmentIndex(options: {
   disk: Disk;
   shows: (guard: string | null) => boolean;
@@ -92,6 +108,8 @@ export function createSegmentIndex(options: {
   let early = new Map<string, { segment: Segment; entry: Entry }[]>();
   /** Newest first; null: to be sorted again. */
   let sorted: Found[] | null = null;
+  /** Added since then. */
+  let fresh: Found[] = [];
   let isWhole = false;
   let refreshing: Promise<void> | null = null;
   let refreshedAt = -Infinity;
@@ -132,7 +150,7 @@ export function createSegmentIndex(options: {
         token: row.token, row, at, segment, text, labelledAt: 0, facts: null,
       }; // prettier-ignore
       byToken.set(row.token, added);
-      sorted = null;
+      if (sorted !== null) fresh.push(added);
       const beside = early.get(row.token);
       if (beside === undefined) return;
       early.delete(row.token);
@@ -264,6 +282,10 @@ export function createSegmentIndex(options: {
     sorted = null;
   }
 
+  function newestFirst(some: Iterable<Found>): Found[] {
+    return [...some].filter(isVisible).sort((a, b) => compareNewest(a.row, b.row));
+  }
+
   function isVisible({ token, at, row: { parent } }: Found): boolean {
     return at > clearedAt || pins.has(token) || (parent !== null && pins.has(parent));
   }
@@ -280,7 +302,9 @@ export function createSegmentIndex(options: {
       return found !== undefined && isVisible(found) ? found : undefined;
     },
     all() {
-      sorted ??= [...byToken.values()].filter(isVisible).sort((a, b) => compareNewest(a.row, b.row));
+      if (sorted === null) sorted = newestFirst(byToken.values());
+      else if (fresh.length > 0) sorted = merged(newestFirst(fresh), sorted);
+      fresh = [];
       return sorted;
     },
     isPinned: (token) => pins.has(token),
