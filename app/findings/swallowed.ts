@@ -129,8 +129,12 @@ const PART =
 /** The number of entries that it asks for at most, where its query asks for nothing else of a part. */
 const LIMIT = /[?&](?:per_?page|page_?size|size|limit|first|top|take|max|n)=(\d{1,6})\b/i;
 
+/** It asks for the first part. */
+const FROM_START = /([?&])(?:offset|skip|start)=0&|&(?:offset|skip|start)=0\b|([?&])page=1&|&page=1\b/gi;
+
 /** It asked for more entries than it got: the service has a limit of its own, and the part is not what was meant. */
-function isCapped({ url }: Call, got: number): boolean {
+function isCapped({ url: whole }: Call, got: number): boolean {
+  const url = whole.replace(FROM_START, '$1$2');
   const [asked = '', limit] = LIMIT.exec(url) ?? [];
   return Number(limit ?? 0) > got && !PART.test(url.replace(asked, asked.startsWith('?') ? '?' : ''));
 }
@@ -209,7 +213,7 @@ const firstPageOnly: Rule<Needs<'http_client' | 'request'>> = {
   name: 'first-page-only',
   needs: ['http_client', 'request'],
   labels: ['first page only'],
-  why: 'The response of a call says that more entries follow (`Link`, `X-Total-Count`, `next` or `total` in its body), no other call went to that path, and this response has their number, or the sum or average of one of their fields.',
+  why: 'The response of a call says that entries follow (`Link`, `X-Total-Count`, `next` or `total`), and no other call went to that path. The call asked for more than it got, or this response has their number, or the sum or average of a field.',
   fix: 'Follow `rel="next"` until there is none, or ask the service for the sum instead of adding up its entries.',
   find({ http_client: { calls }, request }, { status }) {
     const text = request.response?.text ?? '';
@@ -218,12 +222,15 @@ const firstPageOnly: Rule<Needs<'http_client' | 'request'>> = {
       if (call.method !== 'GET' || call.status !== 200) return [];
       const { entries = [], total = null, more = null } = receivedOf(call) ?? {};
       if (more === null || entries.length < 2 || entries.length >= (total ?? Infinity)) return [];
-      if (PART.test(call.url) && !isCapped(call, entries.length)) return [];
+      const capped = isCapped(call, entries.length);
+      if (PART.test(call.url) && !capped) return [];
       const isFollowed = calls.some((other) => other !== call && pathIn(other) === pathIn(call));
       const figure = isFollowed ? null : figureOf(entries, total, text);
-      if (figure === null) return [];
+      if (isFollowed || (figure === null && !capped)) return [];
       const all = total === null ? '' : ` of ${count(total)}`;
-      const sentence = `${callName(call)} returned ${count(entries.length)}${all} entries (${more}), and no call fetched the rest: ${excerpt(figure, 40)} was computed from that part`;
+      const asked = capped ? ', fewer than it was asked for' : '';
+      const used = figure === null ? '' : `: ${excerpt(figure, 40)} was computed from that part`;
+      const sentence = `${callName(call)} returned ${count(entries.length)}${all} entries${asked} (${more}), and no call fetched the rest${used}`;
       return [{ broke: 'response', severity: 'warn', sentence, anchor: `c${index + 1}`, place: call.caller }];
     });
   },

@@ -47,13 +47,13 @@ describe('findings about what a call said', () => {
     app.get('/rating/:what', async ({ params: { what } }, res) => {
       const [answer] = (await once(
         get(
-          `${upstream()}/reviews${what === 'asked' ? '?per_page=3' : what === 'capped' ? '?per_page=50' : ''}`,
+          `${upstream()}/reviews${({ asked: '?per_page=3', capped: '?per_page=50', batch: '?offset=0&limit=50' } as Record<string, string>)[what] ?? ''}`,
         ),
         'response',
       )) as [IncomingMessage];
       const reviews = (await json(answer)) as { id: number; stars: number }[];
       if (what === 'all') await (await fetch(`${upstream()}/reviews?page=2`)).json();
-      if (what === 'list') res.json({ reviews });
+      if (what === 'list' || what === 'batch') res.json({ reviews });
       else if (what === 'one') res.json(reviews[0]);
       else if (what === 'newest') res.json({ newest: reviews[0]?.stars });
       else if (what === 'told') res.json({ average: 2, of: Number(answer.headers['x-total-count']) });
@@ -123,6 +123,9 @@ describe('findings about what a call said', () => {
       /\/reviews returned 3 of 25 entries \(its Link header names a next page\), and no call fetched the rest: reviews was computed from that part$/,
     );
     expect((await ask('/rating/capped')).of('first-page-only')).to.have.length(1);
+    expect((await ask('/rating/batch')).of('first-page-only')[0]?.sentence).to.match(
+      /\/reviews returned 3 of 25 entries, fewer than it was asked for \(its Link header names a next page\), and no call fetched the rest$/,
+    );
     const [inBody] = (await ask('/revenue')).of('first-page-only');
     expect(inBody?.sentence).to.match(
       /\/orders returned 3 of 11 entries \(its body has links\.next\), and no call fetched the rest: revenue was computed from that part$/,
