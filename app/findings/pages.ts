@@ -398,20 +398,58 @@ function listOfPage(database: Database, { read, query }: Read): string {
   return JSON.stringify([plainSql(database, query).replace(/ (?:limit|offset) .*$/i, ''), given]);
 }
 
-/** What the rows of a page have in common by which it is sorted: a value that several have; null if there is none. */
-function tieOf(
-  rows: readonly Record<string, Json>[],
-  columns: readonly string[],
-): { rows: readonly Record<string, Json>[]; isWhole: boolean; value: string } | null {
+/** Rows of a page by what it is sorted by, if several are equal: those of the largest group first. */
+function tiesOf(rows: readonly Record<string, Json>[], columns: readonly string[]): Tie[] {
   const keyOf = (row: Record<string, Json>): (string | null)[] =>
     columns.map((column) => {
       const name = Object.keys(row).find((one) => sameName(one) === sameName(column));
       return name === undefined ? null : textOf(row[name]);
     });
-  if (rows.some((row) => keyOf(row).includes(null))) return null;
-  const equal = groupBy(rows, (row) => keyOf(row).join(', '));
-  const [value = '', most = []] = [...equal].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
-  return most.length < 2 ? null : { rows: most, isWhole: most.length === rows.length, value };
+  if (rows.some((row) => keyOf(row).includes(null))) return [];
+  return [...groupBy(rows, (row) => keyOf(row).join(', '))]
+    .filter(([, equal]) => equal.length > 1)
+    .map(([value, equal]) => ({ value, rows: equal, isWhole: equal.length === rows.length }))
+    .toSorted((one, other) => other.rows.length - one.rows.length);
+}
+
+interface Tie {
+  value: string;
+  rows: readonly Record<string, Json>[];
+  isWhole: boolean;
+}
+
+interface Page {
+  /** undefined: of this request. */
+  head: OtherRequest['head'] | undefined;
+  one: Read;
+  request: KeptRequest | undefined;
+}
+
+function pageTies({ one, request }: Page, columns: readonly string[]): Tie[] {
+  const ties = tiesOf(rowsOfPage(one, request), columns);
+  return ties.length > 0 ? ties : tiesOf(foundRows(one.query), columns);
+}
+
+/** Ids of tied rows of the first page that are on the second one, too. */
+function idsOnBoth(first: Page, second: Page, columns: readonly string[]): string[] {
+  if (!areApart(first.one, second.one) && !areApart(second.one, first.one)) return [];
+  const tied = new Set(
+    pageTies(first, columns).flatMap(({ rows }) => rows.flatMap(({ id }) => textOf(id) ?? [])),
+  );
+  return rowsOfPage(second.one, second.request).flatMap(({ id }) => {
+    const text = textOf(id);
+    return text !== null && tied.has(text) ? [text] : [];
+  });
+}
+
+/** Two pages of one list that share rows, this one's first. */
+function sharing(pages: readonly Page[], columns: readonly string[]) {
+  for (const [at, first] of pages.entries())
+    for (const second of pages.slice(at + 1)) {
+      const ids = idsOnBoth(first, second, columns);
+      if (ids.length > 0) return { first, second, ids };
+    }
+  return null;
 }
 
 const MOST_NAMED = 3;
@@ -432,38 +470,32 @@ const pageOrderTies: Rule<Needs<'database', 'request'>> = {
   name: 'page-order-ties',
   needs: ['database'],
   labels: ['order of pages'],
-  why: 'Several rows of a page with LIMIT and OFFSET are equal in all columns of its ORDER BY. In addition, one of these rows was on another page of the list, or all rows of a full page are equal.',
+  why: 'Several rows of a page with LIMIT and OFFSET are equal in all columns of its ORDER BY. In addition, one row was on two pages of the list, or all rows of a full page are equal.',
   fix: 'Add a unique column to the order: `order by priority desc, id`. Among rows that are equal in ORDER BY, a database may choose another order for each page.',
   compares: ({ database }) => readsOf(database).some(isPaged),
   find({ database, request }, _head, { earlier }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const columns = orderOf(database, one).map(({ column }) => column);
       if (!isPaged(one) || columns.length === 0 || columns.some((column) => PRIMARY.test(column))) return [];
-      const rows = rowsOfPage(one, request);
-      const tie = tieOf(rows, columns) ?? tieOf(foundRows(one.query), columns);
-      if (tie === null) return [];
+      const own: Page = { head: undefined, one, request };
+      const [tie] = pageTies(own, columns);
+      if (tie === undefined) return [];
       const by = columns.map((column) => excerpt(column, 40)).join(', ');
       const what = `${labelOf(database, one.query)} is sorted by ${by} alone, in which ${count(tie.rows.length)} of the rows are equal (${excerpt(tie.value, 40)})`;
-      const ids = new Set(tie.rows.flatMap((row) => textOf(row.id) ?? []));
       const list = listOfPage(database, one);
-      for (const { head, kept } of earlier) {
-        const { database: theirs } = kept;
+      const others = earlier.flatMap(({ head, kept: { database: theirs, request: asked } }): Page[] => {
         const page = readsOf(theirs).find(
-          (other) =>
-            theirs !== undefined &&
-            (areApart(one, other) || areApart(other, one)) &&
-            listOfPage(theirs, other) === list,
+          (other) => theirs !== undefined && isPaged(other) && listOfPage(theirs, other) === list,
         );
-        const again =
-          page === undefined
-            ? []
-            : rowsOfPage(page, kept.request).flatMap(({ id }) => {
-                const text = textOf(id);
-                return text !== null && ids.has(text) ? [text] : [];
-              });
-        if (again.length === 0) continue;
-        const more = again.length > MOST_NAMED ? ' and others' : '';
-        const sentence = `${what}: rows of this page were also on that of ${requestText(head)}, with id ${listOf(again.slice(0, MOST_NAMED))}${more}`;
+        return page === undefined ? [] : [{ head, one: page, request: asked }];
+      });
+      const shared = sharing([own, ...others], columns);
+      if (shared !== null) {
+        const { first, second, ids } = shared;
+        const more = ids.length > MOST_NAMED ? ' and others' : '';
+        const page = first.head === undefined ? 'this page' : `the page of ${requestText(first.head)}`;
+        const again = second.head === undefined ? '' : requestText(second.head);
+        const sentence = `${what}: rows of ${page} were also on that of ${again}, with id ${listOf(ids.slice(0, MOST_NAMED))}${more}`;
         return [draftAt(one, sentence, 'bad')];
       }
       const { system } = database.statements[one.query.statement] ?? {};

@@ -160,6 +160,18 @@ function namesOf(chain: readonly Work[], first: Work): string {
 const SAVED_MS = 10;
 const SAVED_SHARE = 0.1;
 
+/** A line that makes calls side by side and yet one after the other has a limit, or a pool without a free connection. */
+function isLimited(chain: readonly Work[], calls: readonly Call[]): boolean {
+  const [first, last] = [chain[0], chain.at(-1)];
+  return calls.some(
+    (call) =>
+      chain.every((work) => work.call !== call) &&
+      chain.some((work) => work.call !== null && work.caller === call.caller) &&
+      call.startMs < (last?.startMs ?? 0) &&
+      endOf(call) > (first === undefined ? Infinity : endOf(first)),
+  );
+}
+
 const sequentialAwaits: Rule<Given> = {
   name: 'sequential-awaits',
   needs: ['request'],
@@ -170,7 +182,7 @@ const sequentialAwaits: Rule<Given> = {
     const wholeMs = head.durationMs ?? Infinity;
     return chainsIn(kept, head).flatMap((chain): FindingDraft[] => {
       const first = chain.find(({ call }) => call !== null) ?? chain[0];
-      if (first === undefined) return [];
+      if (first === undefined || isLimited(chain, kept.http_client?.calls ?? [])) return [];
       // The first statements on a new connection take longer, once.
       if (first.call === null && chain.some(({ query }) => query?.opened === true || query?.first === true))
         return [];

@@ -433,7 +433,7 @@ const comparedAsNumber: Rule<Needs<'database' | 'request'>> = {
   needs: ['database', 'request'],
   labels: ['compared as number'],
   why: 'MySQL or MariaDB compared a column with a number of the body. Earlier requests of this route compared it with a text. The statement found rows.',
-  fix: 'Refuse a body whose field has the wrong type, or bind `String(value)`. A text column that is compared with a number is converted to one: every text without digits is 0.',
+  fix: 'Refuse a body whose field has the wrong type, or bind `String(value)`. A text column that is compared with a number is converted to one: `7SALE` is 7, and a text that begins with no digit is 0.',
   compares: ({ database, request }) =>
     numbersOf(request).length > 0 && database.statements.some(({ system }) => system === 'mysql'),
   find({ database, request }, _head, { earlier }) {
@@ -452,7 +452,7 @@ const comparedAsNumber: Rule<Needs<'database' | 'request'>> = {
           ),
         );
         if (texts.length === 0) continue;
-        const sentence = `${labelOf(database, query)} compares ${column} with a number, and with a text in ${count(texts.length, 'earlier request')}: MySQL converts each ${column} to a number, so texts without digits equal 0`;
+        const sentence = `${labelOf(database, query)} compares ${column} with a number, and with a text in ${count(texts.length, 'earlier request')}: MySQL converts each ${column} to a number, by the digits with which it begins`;
         return [draftAt({ query, index }, sentence, 'bad')];
       }
       return [];

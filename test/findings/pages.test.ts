@@ -184,6 +184,13 @@ describe('findings from pages of a list', () => {
     expect(of(page(5, [5, 4, 3, 2, 1]), page(0, [9, 8, 7, 6, 5]), [5, 6, 1, 2, 3]), 'no ties').to.deep.equal(
       [],
     );
+    const earlier = [page(5, [3, 3, 3, 3, 2]), page(0, [3, 3, 3, 3, 3])].map((one, at) => ({
+      database: keptQueries(one),
+      request: keptRequest({ sent: (at === 0 ? [4, 6, 7, 8, 9] : [0, 1, 2, 3, 4]).map((id) => ({ id, priority: 3 })) }), // prettier-ignore
+    }));
+    expect(found('page-order-ties', [page(10, [2, 2, 1, 1, 0])], { tickets: [] }, earlier)[0]).to.match(
+      /: rows of the page of GET \/tickets \(59aac\d\) were also on that of GET \/tickets \(59aac\d\), with id 4$/,
+    );
     const whole = page(5, [2, 2, 2, 2, 2]);
     expect(of(whole)).to.deep.equal([
       `warn: ${what(5)}: they may be on another page as well, and others on none`,

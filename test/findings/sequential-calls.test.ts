@@ -76,5 +76,9 @@ describe('finding sequential-awaits, of calls', () => {
     expect(sentences([call('/rates', 0), call('/taxes', 51, { method: 'POST' })])).to.deep.equal([]);
     expect(sentences([call('/rates', 0), call('/taxes', 90)])).to.deep.equal([]);
     expect(sentences([call('/rates', 0), call('/taxes', 20)])).to.deep.equal([]);
+    const beside = call('/news', 0, { durationMs: 100 });
+    const pair = [call('/rates', 20), call('/taxes', 71)];
+    expect(sentences([beside, ...pair]), 'a limit').to.deep.equal([]);
+    expect(sentences([{ ...beside, caller: 'news.ts:8' }, ...pair])).to.have.length(1);
   });
 });
