@@ -100,7 +100,8 @@ function madeTwice(
   if (first === undefined || last === undefined || sent.length === 0 || id === null) return null;
   const isSince = (value: Json): boolean => {
     const time = typeof value === 'string' && MOMENT.test(value) ? Date.parse(value) - startedAt : NaN;
-    return time >= first.startMs && time <= endOf(last);
+    // When the request began is known to the millisecond.
+    return time >= first.startMs - 1 && time <= endOf(last);
   };
   for (const by of calls) {
     if (by.startMs < endOf(last) || !isReading(by)) continue;

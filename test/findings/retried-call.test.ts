@@ -124,7 +124,7 @@ describe('finding retried-call', () => {
     const found = (charges: object[]) => {
       const post = { method: 'POST', url: 'http://a.test/charges', caller: 'pay.ts:1', requestBody: { text: '{"cents":100}' } }; // prettier-ignore
       const calls = [
-        { ...post, startMs: 100, durationMs: 600, status: null, error: 'timeout of 600ms exceeded' },
+        { ...post, startMs: 100.2, durationMs: 600, status: null, error: 'timeout of 600ms exceeded' },
         { ...post, startMs: 750, durationMs: 50, status: 201, error: null, responseBody: { text: JSON.stringify(charge('c3', 0)) } }, // prettier-ignore
         { method: 'GET', url: 'http://a.test/charges', caller: 'pay.ts:9', startMs: 810, durationMs: 5, status: 200, error: null, responseBody: { text: JSON.stringify(charges) } }, // prettier-ignore
       ];
@@ -135,6 +135,8 @@ describe('finding retried-call', () => {
     expect(found([charge('c1', 0, 20), charge('c2', 0), charge('c3', 0)])).to.equal(
       'POST a.test/charges was carried out 2 times: GET a.test/charges then had c2 and c3, as it was sent again without an idempotency key after an attempt that got no response (failed, 201)',
     );
+    const first = { ...charge('c2', 0), at: '2026-11-30T21:42:20.100Z' };
+    expect(found([first, charge('c3', 0)]), 'in the millisecond of its call').to.contain('was carried out 2');
     expect(found([charge('c2', 1), charge('c3', 0)]), 'another time').to.contain('may have been');
     expect(found([charge('c2', 0, 20), charge('c3', 0)]), 'another amount').to.contain('may have been');
     expect(found([charge('c2', 0)]), 'without its own').to.contain('may have been');
