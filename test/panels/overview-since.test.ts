@@ -128,6 +128,8 @@ describe('since the last request like this', () => {
     await ask('/price/175', { method: 'POST' });
     const rows = await since(await ask('/page'));
     expect(rows.slice(1, -1)).to.deep.equal(['select … from items price: 150 → 175 LINE']);
+    for (const price of [180, 185, 190]) await ask(`/price/${price}`, { method: 'POST' });
+    expect((await since(await ask('/page'))).at(-1)).to.equal('more 1 write left out');
   });
 
   it('names what was asked otherwise, and how its statement differs', async () => {

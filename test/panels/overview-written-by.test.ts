@@ -191,7 +191,7 @@ describe('the request that wrote a row', () => {
     const read = await ask('/lessons/3');
     const markdown = await ask.page(urls.profileMarkdown(read.profile.token));
     expect(markdown)
-      .to.match(/No finding\./)
+      .to.match(/No finding in this request itself\./)
       .and.match(/hour moved.*09:00 to 10:00.*POST \/lessons/s);
   });
 

@@ -792,6 +792,18 @@ describe('the overview panel', () => {
     );
   });
 
+  it('says that the end of a cached value is not recorded', async () => {
+    const value = `{"plate":"LD19 KWT","validFrom":"2025-11-23","valid…`;
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        context.add('cache', cacheCommand({ command: 'GET', key: 'permit', asked: 1, hits: 1, found: { name: 'permit', value } })); // prettier-ignore
+      },
+    });
+    expect((await page(token))('#asked').text()).to.contain(
+      '{ plate: "LD19 KWT", validFrom: "2025-11-23" }, … the rest is not recorded',
+    );
+  });
+
   it('is what a profile opens on', async () => {
     const { token } = await fixture.record({});
     const $ = load(await (await fetch(`${server.address}/_profiler/${token}`)).text());

@@ -83,7 +83,10 @@ function foundTokens(
       ? []
       : [['c', ', each with '], ...valueLine(common, { longest: LONGEST_COMMON })];
   const more: CodeToken[] = left > 0 ? [['c', ` and ${count(left, 'more row')}`]] : [];
-  return [['c', ' → '], ...valueLine(json?.value ?? found, { longest }), ...each, ...more];
+  const value = valueLine(json?.value ?? found, { longest });
+  const isCut = json?.isWhole === false && !textOf(value).endsWith('…');
+  const end: CodeToken[] = isCut ? [['c', ', … the rest is not recorded']] : [];
+  return [['c', ' → '], ...value, ...end, ...each, ...more];
 }
 
 function isTooLong(found: Json, longest: number): boolean {

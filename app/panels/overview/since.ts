@@ -6,7 +6,7 @@ import type { Json } from '../../profiler/json.ts';
 import { isMasked, withoutNumbers } from '../../profiler/masking/redact.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { EarlierRequest, RouteAround } from '../../profiler/read/finding-rule.ts';
-import { durationText } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { isControl } from '../../profiler/transaction-sql.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { foundRows } from '../shared/found-rows.ts';
@@ -362,6 +362,12 @@ function sameChanges(own: Other, before: Other): { changed: BesideRow[]; isSameR
   };
 }
 
+function firstOf(rows: readonly BesideRow[], most: number, noun: string): BesideRow[] {
+  const left = rows.length - most;
+  const more = { label: 'more', text: `${count(left, noun)} left out` };
+  return [...rows.slice(0, most), ...(left > 0 ? [more] : [])];
+}
+
 export function sinceRows({ around, before: all }: BesideProfile): BesideRow[] {
   const found = around === null || isWrite(around.own) ? null : lastBefore(around);
   if (around === null || found === null) return [];
@@ -385,8 +391,8 @@ export function sinceRows({ around, before: all }: BesideProfile): BesideRow[] {
     { token, label, text, fields: [{ label: 'Token', value: token }] },
     ...requestChanges(own, before),
     ...ignored,
-    ...[...changed, ...ran].slice(0, MOST_ROWS),
+    ...firstOf([...changed, ...ran], MOST_ROWS, 'difference'),
     ...(isSameResponse ? [{ label: 'response', text: 'the same' }] : []),
-    ...written.slice(0, MOST_WRITES),
+    ...firstOf(written, MOST_WRITES, 'write'),
   ];
 }
