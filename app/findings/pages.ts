@@ -492,10 +492,11 @@ const pageOrderTies: Rule<Needs<'database', 'request'>> = {
       const shared = sharing([own, ...others], columns);
       if (shared !== null) {
         const { first, second, ids } = shared;
-        const more = ids.length > MOST_NAMED ? ' and others' : '';
+        const named =
+          ids.length > MOST_NAMED ? `${ids.slice(0, MOST_NAMED).join(', ')} and others` : listOf(ids);
         const page = first.head === undefined ? 'this page' : `the page of ${requestText(first.head)}`;
         const again = second.head === undefined ? '' : requestText(second.head);
-        const sentence = `${what}: rows of ${page} were also on that of ${again}, with id ${listOf(ids.slice(0, MOST_NAMED))}${more}`;
+        const sentence = `${what}: rows of ${page} were also on that of ${again}, with id ${named}`;
         return [draftAt(one, sentence, 'bad')];
       }
       const { system } = database.statements[one.query.statement] ?? {};

@@ -177,6 +177,9 @@ describe('findings from pages of a list', () => {
     expect(of(ties, page(0, [3, 3, 3, 3, 3]), [1, 2, 6, 7, 3])).to.deep.equal([
       `bad: ${what(3)}: rows of this page were also on that of GET /tickets (59aac1), with id 6 and 7`,
     ]);
+    expect(of(page(5, [2, 2, 2, 2, 1]), page(0, [3, 3, 3, 3, 3]), [5, 6, 7, 8, 0])[0]).to.match(
+      /with id 5, 6, 7 and others$/,
+    );
     expect(of(ties, page(0, [3, 3, 3, 3, 3]), [1, 2, 3, 4, 0]), 'no row twice').to.deep.equal([]);
     expect(of(ties, page(5, [3, 3, 3, 3, 3]), [5, 6, 7, 8, 9]), 'the same page').to.deep.equal([]);
     expect(of(ties, page(2, [3, 3, 3, 3, 3]), [2, 3, 4, 6, 7]), 'pages that overlap').to.deep.equal([]);
