@@ -430,13 +430,14 @@ function pageTies({ one, request }: Page, columns: readonly string[]): Tie[] {
   return ties.length > 0 ? ties : tiesOf(foundRows(one.query), columns);
 }
 
-/** Ids of tied rows of the first page that are on the second one, too. */
-function idsOnBoth(first: Page, second: Page, columns: readonly string[]): string[] {
-  if (!areApart(first.one, second.one) && !areApart(second.one, first.one)) return [];
-  const tied = new Set(
-    pageTies(first, columns).flatMap(({ rows }) => rows.flatMap(({ id }) => textOf(id) ?? [])),
-  );
-  return rowsOfPage(second.one, second.request).flatMap(({ id }) => {
+/** Ids of its tied rows. */
+function tiedIds(page: Page, columns: readonly string[]): Set<string> {
+  return new Set(pageTies(page, columns).flatMap(({ rows }) => rows.flatMap(({ id }) => textOf(id) ?? [])));
+}
+
+/** Of the ids, those that another page has. */
+function idsOn({ one, request }: Page, tied: ReadonlySet<string>): string[] {
+  return rowsOfPage(one, request).flatMap(({ id }) => {
     const text = textOf(id);
     return text !== null && tied.has(text) ? [text] : [];
   });
@@ -444,11 +445,14 @@ function idsOnBoth(first: Page, second: Page, columns: readonly string[]): strin
 
 /** Two pages of one list that share rows, this one's first. */
 function sharing(pages: readonly Page[], columns: readonly string[]) {
-  for (const [at, first] of pages.entries())
+  for (const [at, first] of pages.entries()) {
+    const tied = tiedIds(first, columns);
     for (const second of pages.slice(at + 1)) {
-      const ids = idsOnBoth(first, second, columns);
+      if (!areApart(first.one, second.one) && !areApart(second.one, first.one)) continue;
+      const ids = idsOn(second, tied);
       if (ids.length > 0) return { first, second, ids };
     }
+  }
   return null;
 }
 
