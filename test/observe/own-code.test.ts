@@ -38,6 +38,26 @@ describe('own code', () => {
     expect(tested(join(modules, 'mocha', 'main.js'))).to.equal(false);
   });
 
+  it('is no WebAssembly: the line of a callback is that of the code that called the module', () => {
+    expect(createOwnCode('/srv')('wasm://wasm/42fa80ae')).to.equal(false);
+    const findCaller = createCallerFinder();
+    const library = runInThisContext('(find, places) => () => { places.push(find()); }', {
+      filename: '/srv/node_modules/undici/lib/parser.js',
+    }) as (find: () => string | null, places: (string | null)[]) => () => void;
+    const instantiate = runInThisContext(
+      '(bytes, f) => new WebAssembly.Instance(new WebAssembly.Module(bytes), { m: { f } }).exports.g',
+    ) as (bytes: Buffer, f: () => void) => () => void;
+    const places: (string | null)[] = [];
+    // It imports m.f, and exports a function g that calls it.
+    const module = '0061736d01000000010401600000020701016d0166000003020100070501016700010a0601040010000b';
+    const parse = instantiate(
+      Buffer.from(module, 'hex'),
+      library(() => findCaller(), places),
+    );
+    parse();
+    expect(places[0]).to.match(/own-code\.test\.ts:\d+$/);
+  });
+
   it('names the framework where it registered a layer by itself', async () => {
     const registrations = observeRegistrations({ findRegistration: createCallerFinder().registration });
     registrations.observe(express.Router);

@@ -78,7 +78,7 @@ export function describeFunctions(
     const name = frame.functionName.slice(0, LONGEST);
     const path = filePathOf(url);
     const base = { name, url, line, column };
-    if (url === '') return { ...base, kind: 'node' };
+    if (url === '' || url.startsWith('wasm:')) return { ...base, kind: 'node' };
     if (url.startsWith('node:')) return { ...base, kind: 'node', of: publicModule(url) };
     const library = packageOf(path);
     if (isProfilerFile(url) || isMountingFrame(url) || library === OURS) return { ...base, kind: 'profiler' };

@@ -310,8 +310,8 @@ export function createCallerFinder(
   function kindOf(file: string): FileKind {
     const known = kinds.get(file);
     if (known !== undefined) return known;
-    const isOfNode = file === '' || file.startsWith('node:');
-    const kind = isOfNode ? 'node' : isProfilerFile(file) ? 'ours' : isOwn(file) ? 'own' : 'library';
+    const hasNoFile = file === '' || /^(?:node|wasm):/.test(file);
+    const kind = hasNoFile ? 'node' : isProfilerFile(file) ? 'ours' : isOwn(file) ? 'own' : 'library';
     kinds.set(file, kind);
     dropOldest(kinds, REMEMBERED);
     if (kind === 'library' && file.startsWith('file:')) modulesSeen.publish(file);

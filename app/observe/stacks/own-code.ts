@@ -30,13 +30,17 @@ function startedPackage(main: string | undefined): string | null {
   return RUNNERS.has(name.replaceAll('\\', '/')) ? null : folder;
 }
 
-/** A file is the application's own outside of `node_modules`, or if the application itself lies inside. `main`: the file that was started. */
+/**
+ * A file is the application's own outside of `node_modules`, or if the application itself lies inside. WebAssembly has neither file nor
+ * lines, and nothing tells which package made it. `main`: the file that was started.
+ */
 export function createOwnCode(root: string, main = process.argv[1]): (file: string) => boolean {
   const started = startedPackage(main);
   const folders = [root, realPathOf(root), ...(started === null ? [] : [started])].map(
     (folder) => folder + sep,
   );
   return (file) => {
+    if (file.startsWith('wasm:')) return false;
     if (!file.includes('node_modules')) return true;
     const path = filePathOf(file);
     return folders.some((folder) => path.startsWith(folder) && !MODULES.test(path.slice(folder.length)));
