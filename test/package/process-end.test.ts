@@ -120,6 +120,20 @@ describe('a host that ends without closing the profiler', () => {
       expect((await rows()).map(({ token }) => token)).to.include.members(tokens);
     });
 
+    it('goes on after an error that a domain takes: no profile says that its request ended the process', async () => {
+      const host = await startHost({ ...env, ENDING: 'domain' });
+      const token = (await fetch(`${host.origin}/end`)).headers.get('x-debug-token') ?? '';
+      let profile = '';
+      await until(async () => {
+        profile = await (await fetch(`${host.origin}/_profiler/${token}.md`)).text();
+        return profile.includes('The host is broken.');
+      }, 'the error is recorded');
+      expect(profile).to.include('uncaught exception').and.not.include('process ended');
+      const exit = once(host.child, 'exit');
+      host.child.kill('SIGTERM');
+      expect(await exit).to.deep.equal([null, 'SIGTERM']);
+    });
+
     const untilHanging = (url: string): Promise<void> =>
       until(
         () =>

@@ -1,5 +1,6 @@
 /** A host without `profiler.close()`: prints its port; `/end` ends it in the way that ENDING says. Without SETTINGS it stores in files. */
 import cluster from 'node:cluster';
+import { create as createDomain } from 'node:domain';
 import express from 'express';
 import { createPostgresStorage, createProfiler } from '../../dist/app/index.js';
 
@@ -17,10 +18,15 @@ function serve() {
     console.log('about to end');
     response.send('ends');
     if (ENDING === 'exit') process.exit(3);
-    if (ENDING === 'throw')
+    const fail = () =>
       setImmediate(() => {
         throw new Error('The host is broken.');
       });
+    if (ENDING === 'throw') fail();
+    if (ENDING === 'domain')
+      createDomain()
+        .on('error', () => console.log('taken'))
+        .run(fail);
   });
   app.get('/{*any}', (_request, response) => {
     response.send('hello');

@@ -49,6 +49,8 @@ export function createProcessEnd(options: {
   const onUncaught = (_error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void => {
     const how = origin === 'unhandledRejection' ? 'an unhandled rejection' : 'an uncaught exception';
     uncaught = { how, by: current() ?? null };
+    // A domain with a listener sets one: it takes the error, and the process goes on.
+    if (process.hasUncaughtExceptionCaptureCallback()) return;
     const listeners = process.listeners('uncaughtException');
     if (listeners.every((listener) => MARK in listener))
       store({ ...uncaught, isOver: listeners.length === 0, isFailure: true });
