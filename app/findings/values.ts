@@ -193,9 +193,15 @@ const caseChanged: Rule<Needs<'request' | 'database'>> = {
   find({ request, database }, { status }) {
     if (status === null || status >= 300) return [];
     return compareValues({ request, database }).flatMap(({ name, bound }): FindingDraft[] => {
-      const at = bound.find(({ change }) => change === 'case')?.query;
+      const changed = bound.filter(({ change }) => change === 'case');
+      const at = changed[0]?.query;
       const query = database.queries[at ?? -1];
       if (at === undefined || query?.rows !== 0 || ANY_CASE.test(name)) return [];
+      // It is stored in these letters: the read asked whether it is there already.
+      const isInserted = readsOf(database).some(
+        ({ read, index }) => read.verb === 'insert' && changed.some((one) => one.query === index),
+      );
+      if (isInserted) return [];
       const read = readOf(database, query);
       const isEqual = read?.where?.some(
         ({ column, operator, wrapped }) =>

@@ -1,6 +1,8 @@
 import express from 'express';
 import { expect } from 'chai';
+import { draftsOf } from '../support/find-by-rule.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 describe('findings from values on their way', () => {
   const ask = withFindingsDatabase(
@@ -354,6 +356,31 @@ describe('findings from values on their way', () => {
       'select … from items found no row for note, whose capital or small letters were changed after it was received',
     ]);
     expect(await said('/named/red')).to.deep.equal([]);
+  });
+
+  it('ignore other letters that were stored after it was looked whether they are there', () => {
+    const asked = {
+      sql: 'select id from stays where plate = $1 and left_at is null',
+      bindings: { plate: 'HH AB 12' },
+      rows: 0,
+    };
+    const insert = {
+      sql: 'insert into stays (garage_id, plate) values ($1, $2)',
+      bindings: { garage_id: 1, plate: 'HH AB 12' },
+    };
+    const other = { sql: 'insert into visits (garage_id) values ($1)', bindings: { garage_id: 1 } };
+    const found = (...queries: AskedQuery[]) =>
+      draftsOf(
+        'case-changed',
+        {
+          request: keptRequest({ body: { plate: 'hh ab 12' } }),
+          database: keptQueries(...queries),
+        },
+        { status: 201 },
+      );
+    expect(found(asked)).to.have.length(1);
+    expect(found(asked, insert)).to.deep.equal([]);
+    expect(found(asked, other)).to.have.length(1);
   });
 
   it('say that the row found has other capital letters than the one that was asked for', async () => {
