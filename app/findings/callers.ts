@@ -271,6 +271,29 @@ function betweenMissAndFill({ cache }: Partial<Kept>, key: string): ((work: Inte
   return ({ startMs }) => startMs >= endOf(miss) && startMs < filled.fill.startMs;
 }
 
+interface Part {
+  name: string;
+  value: string | null;
+}
+
+/** The first call or statement that read with such a name and value. */
+function readWith(
+  { http_client, database }: Partial<Kept>,
+  isWithin: (work: Interval) => boolean,
+  isIt: (part: Part) => boolean,
+): { value: string | null; with: string } | null {
+  for (const call of http_client?.calls ?? []) {
+    const part = isReading(call) && isWithin(call) ? partsOf(call.url).find(isIt) : undefined;
+    if (part !== undefined) return { value: part.value, with: callName(call) };
+  }
+  for (const { read, query } of readsOf(database)) {
+    if (database === undefined || read.verb !== 'select' || !isWithin(query)) continue;
+    const part = query.bindings.map(({ name, value }) => ({ name, value: textOf(value) })).find(isIt);
+    if (part !== undefined) return { value: part.value, with: labelOf(database, query) };
+  }
+  return null;
+}
+
 /** The call or statement that read with this value to make what was stored under the key; null: none did. */
 function madeWith(
   kept: Partial<Kept>,
@@ -280,24 +303,61 @@ function madeWith(
   const isBetween = betweenMissAndFill(kept, key);
   if (isBetween === null) return null;
   const text = String(value);
-  const isIt = (one: { name: string; value: string | null }): boolean =>
+  const isIt = (one: Part): boolean =>
     one.value === text && (sameName(one.name) === sameName(name) || /\p{L}.*\p{L}/u.test(text));
-  const call = kept.http_client?.calls.find(
-    (one) => isReading(one) && isBetween(one) && partsOf(one.url).some(isIt),
-  );
-  if (call !== undefined) return callName(call);
-  const { database } = kept;
-  const read = readsOf(database).find(
-    (one) =>
-      one.read.verb === 'select' &&
-      isBetween(one.query) &&
-      one.query.bindings.some((binding) => isIt({ name: binding.name, value: textOf(binding.value) })),
-  );
-  return database === undefined || read === undefined ? null : labelOf(database, read.query);
+  return readWith(kept, isBetween, isIt)?.with ?? null;
+}
+
+/** Parameters by which the application may cut, order or shape the cached value. */
+const OF_FORM = /sort|order|page|limit|size|offset|count|format|view|field|include|expand|search|query|^q$/i;
+const WORD = /^\p{L}[\p{L}_-]+$/u;
+
+/** A word that a read for the key got for a parameter, although its request did not bring one: its default. */
+function defaultFor(
+  kept: Partial<Kept>,
+  key: string,
+  { name, value }: ReceivedField,
+): { value: string; with: string } | null {
+  const own = String(value);
+  const isBetween = betweenMissAndFill(kept, key);
+  if (isBetween === null || OF_FORM.test(name) || TRACKING.test(name) || !WORD.test(own)) return null;
+  const isIt = (one: Part): boolean => sameName(one.name) === sameName(name) && WORD.test(one.value ?? '');
+  const found = readWith(kept, isBetween, isIt);
+  if (found === null || found.value === null) return null;
+  const [mine, theirs, text] = [own, found.value, key].map((one) => sameName(one)) as [
+    string,
+    string,
+    string,
+  ];
+  // `de-CH` may choose what `de` chooses.
+  const isAlike = mine.startsWith(theirs) || theirs.startsWith(mine);
+  return isAlike || text.includes(mine) || text.includes(theirs)
+    ? null
+    : { value: found.value, with: found.with };
+}
+
+/** A parameter that only this request brought, and for which the other one took a default. */
+function lackingByDefault(key: string, self: OtherRequest, { head, kept }: OtherRequest): Lacking | null {
+  const theirs = receivedFields({ query: kept.request?.query });
+  for (const field of receivedFields({ query: self.kept.request?.query })) {
+    if (theirs.some(({ path }) => path === field.path)) continue;
+    const found = defaultFor(kept, key, field);
+    const isReadAnew =
+      readWith(
+        self.kept,
+        () => true,
+        ({ value }) => value === String(field.value),
+      ) !== null;
+    if (found !== null && !isReadAnew)
+      return { field, byDefault: found.value, own: field, with: found.with, token: head.token };
+  }
+  return null;
 }
 
 interface Lacking {
   field: { name: string; value: ReceivedField['value'] };
+  /** The other request did not bring it: its read got this value all the same. */
+  byDefault?: string;
   own: { value: ReceivedField['value'] } | undefined;
   with: string;
   token: string;
@@ -366,8 +426,9 @@ function lackingHeader(key: string, own: KeptRequest, { head, kept: filler }: Ot
 }
 
 /** A parameter or header that made the value of the key in another request, and that the key does not have. */
-function lackingIn(key: string, own: KeptRequest, filler: OtherRequest | undefined): Lacking | null {
-  if (filler?.kept.request === undefined) return null;
+function lackingIn(key: string, self: OtherRequest, filler: OtherRequest | undefined): Lacking | null {
+  const own = self.kept.request;
+  if (own === undefined || filler?.kept.request === undefined) return null;
   const { kept } = filler;
   const { query: theirQuery, routeParams: theirParams } = filler.kept.request;
   const { query, routeParams } = own;
@@ -382,7 +443,7 @@ function lackingIn(key: string, own: KeptRequest, filler: OtherRequest | undefin
     const made = madeWith(kept, key, field);
     if (made !== null) return { field, own: same, with: made, token: filler.head.token };
   }
-  return lackingHeader(key, own, filler);
+  return lackingByDefault(key, self, filler) ?? lackingHeader(key, own, filler);
 }
 
 /** For a key that has the end of the path, and not the part before it, which has the value. */
@@ -396,23 +457,22 @@ function mountedFix(key: string, url: string, value: Json | undefined): Pick<Fin
   };
 }
 
-function cachedForAnother(
-  self: OtherRequest,
-  request: KeptRequest,
-  earlier: readonly OtherRequest[],
-): FindingDraft[] {
+function cachedForAnother(self: OtherRequest, earlier: readonly OtherRequest[]): FindingDraft[] {
   const storerOf = storersAmong(self, earlier);
   return (self.kept.cache?.items ?? []).flatMap((item, index): FindingDraft[] => {
     const { key, caller: place } = item;
     const filler = isFound(item) ? storerOf(index)?.request : undefined;
-    const lacking = key === null ? null : lackingIn(key, request, filler);
+    const lacking = key === null ? null : lackingIn(key, self, filler);
     if (lacking === null || key === null) return [];
     const name = excerpt(lacking.field.name, 40);
     const said = ({ value }: Pick<ReceivedField, 'value'>): string => `${name} ${excerpt(String(value), 40)}`;
     const own = lacking.own === undefined ? `no ${name}` : said(lacking.own);
     const through =
       lacking.through === undefined ? '' : `, and the ${excerpt(lacking.through, 40)} that may depend on it`;
-    const sentence = `The cache key ${excerpt(key, 60)} lacks ${name}${through}: the value found is that of a request with ${said(lacking.field)} (${lacking.token}), which had it from ${lacking.with}, and this one has ${own}`;
+    const { byDefault } = lacking;
+    const theirs = byDefault === undefined ? said(lacking.field) : `no ${name}`;
+    const asked = byDefault === undefined ? '' : ` with ${said({ value: byDefault })}`;
+    const sentence = `The cache key ${excerpt(key, 60)} lacks ${name}${through}: the value found is that of a request with ${theirs} (${lacking.token}), which had it from ${lacking.with}${asked}, and this one has ${own}`;
     const anchor = `k${index + 1}`;
     const severity = lacking.through === undefined ? 'bad' : 'warn';
     const fix = mountedFix(key, self.head.url, lacking.own?.value);
@@ -427,41 +487,42 @@ function ranTheSame(own: Database | undefined, before: Database | undefined): bo
   return ran.size > 0 && sqlOf(before).every((sql) => ran.has(sql));
 }
 
-const answerOfAnother: Rule<Needs<'request', 'routing' | 'database' | 'cache' | 'runtime'>> = {
-  name: 'answer-of-another',
-  needs: ['request'],
-  labels: ['another answer'],
-  why: 'The response is that of an earlier request of this route with another parameter, and contains its value. Or such a request cached the value, which it had read with that parameter or a header such as `X-Market`, and the key lacks it.',
-  fix: 'Put every parameter that the response depends on into the cache key, including the query (`req.originalUrl`) and headers such as a language or market.',
-  compares: ({ request, cache }, { method, status }) =>
-    method === 'GET' &&
-    status === 200 &&
-    (otherValues(request).length > 0 || cache?.items.some(isFound) === true),
-  find(given, ownHead, { earlier }) {
-    const { request, routing, database, cache } = given;
-    const cached = cachedForAnother({ head: ownHead, kept: { ...given } }, request, earlier);
-    if (cached.length > 0) return cached;
-    const others = otherValues(request);
-    for (const { head, kept } of others.length === 0 ? [] : earlier) {
-      const before = kept.request;
-      if (before?.response === undefined || before.response.text !== request.response?.text) continue;
-      const named = receivedFields(before);
-      const name = others.find(({ field, sent }) =>
-        named.some(
-          ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
-        ),
-      )?.field.name;
-      if (name === undefined || ranTheSame(database, kept.database)) continue;
-      const asked =
-        database === undefined && cache === undefined
-          ? ', and this request asked no database or cache for it'
-          : '';
-      const sentence = `The response is that of an earlier request (${head.token}) for another ${excerpt(name, 40)}${asked}: a cache does not seem to tell the two apart`;
-      const place = cache?.items[0]?.caller ?? routing?.route?.source;
-      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
-    }
-    return [];
-  },
-};
+const answerOfAnother: Rule<Needs<'request', 'routing' | 'database' | 'cache' | 'runtime' | 'http_client'>> =
+  {
+    name: 'answer-of-another',
+    needs: ['request'],
+    labels: ['another answer'],
+    why: 'The response is that of an earlier request of this route with another parameter, and contains its value. Or such a request cached the value, which it had read with that parameter or a header such as `X-Market`, and the key lacks it.',
+    fix: 'Put every parameter that the response depends on into the cache key, including the query (`req.originalUrl`) and headers such as a language or market.',
+    compares: ({ request, cache }, { method, status }) =>
+      method === 'GET' &&
+      status === 200 &&
+      (otherValues(request).length > 0 || cache?.items.some(isFound) === true),
+    find(given, ownHead, { earlier }) {
+      const { request, routing, database, cache } = given;
+      const cached = cachedForAnother({ head: ownHead, kept: { ...given } }, earlier);
+      if (cached.length > 0) return cached;
+      const others = otherValues(request);
+      for (const { head, kept } of others.length === 0 ? [] : earlier) {
+        const before = kept.request;
+        if (before?.response === undefined || before.response.text !== request.response?.text) continue;
+        const named = receivedFields(before);
+        const name = others.find(({ field, sent }) =>
+          named.some(
+            ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
+          ),
+        )?.field.name;
+        if (name === undefined || ranTheSame(database, kept.database)) continue;
+        const asked =
+          database === undefined && cache === undefined
+            ? ', and this request asked no database or cache for it'
+            : '';
+        const sentence = `The response is that of an earlier request (${head.token}) for another ${excerpt(name, 40)}${asked}: a cache does not seem to tell the two apart`;
+        const place = cache?.items[0]?.caller ?? routing?.route?.source;
+        return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+      }
+      return [];
+    },
+  };
 
 export const callerRules: readonly Rule[] = [cacheOfAnotherUser, ownerNotAsked, otherParent, answerOfAnother];

@@ -35,6 +35,13 @@ describe('findings about keys of a cache', () => {
     app.get('/unused/:sku', async (req, res) => {
       res.json({ amount: await cached(`unused:${req.params.sku}`, 'all'), sort: req.query.sort });
     });
+    app.get('/tariff/:country', async (req, res) => {
+      const { service = 'standard', sort = 'price' } = req.query as { service?: string; sort?: string };
+      const key = req.params.country === 'keyed' ? `tariff:keyed:${service}` : `tariff:${req.params.country}`;
+      const cents = await cached(key, `service=${service}&sort=price`);
+      if (req.params.country === 'anew') await fetch(`${upstream()}/fees?service=${service}`);
+      res.json({ cents, service, sort });
+    });
     const stall = express.Router({ mergeParams: true });
     stall.get('/menu', async (req: Request<{ stall: string }>, res) => {
       res.json({ menu: await cached(`page:${req.path}`, `stall=${req.params.stall}`), of: req.params.stall });
@@ -73,6 +80,24 @@ describe('findings about keys of a cache', () => {
     expect(finding).to.include({ panel: 'cache', anchor: 'k1', severity: 'bad' });
     expect(finding?.place).to.match(/cache-key\.test\.ts:16$/);
     expect((await ask('/lacks/tent')).of('answer-of-another')[0]?.sentence).to.contain('has no currency');
+  });
+
+  it('name a parameter for which a default made the value', async () => {
+    await ask('/tariff/CH');
+    const [finding] = (await ask('/tariff/CH?service=express')).of('answer-of-another');
+    expect(finding?.sentence).to.match(
+      /^The cache key tariff:CH lacks service: the value found is that of a request with no service \(\w+\), which had it from GET 127\.0\.0\.1:\d+\/prices with service standard, and this one has service express$/,
+    );
+    expect(finding).to.include({ panel: 'cache', anchor: 'k1', severity: 'bad' });
+    for (const [first, second] of [
+      ['/tariff/NL', '/tariff/NL?service=standard'],
+      ['/tariff/keyed', '/tariff/keyed?service=express'],
+      ['/tariff/anew', '/tariff/anew?service=express'],
+      ['/tariff/BE', '/tariff/BE?sort=name'],
+    ] as const) {
+      await ask(first);
+      expect((await ask(second)).of('answer-of-another'), second).to.deep.equal([]);
+    }
   });
 
   it('say what a router takes from the path of a key', async () => {
