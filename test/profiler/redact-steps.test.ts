@@ -28,7 +28,7 @@ const UNITS = [
 ]; // prettier-ignore
 
 const CODE_UNITS = [
-  'token: ', 'token: a = ', 'token = ', "token === '", "token ?? '", 'env.TOKEN || ', "'token', '", 'Buffer.from(', 'token = Buffer.from(', '// ', '\n// token: ', ' ', "'a ", "' '", "'\\n", '`', 'a"',
+  'token: ', 'token: a = ', 'token = ', "token === '", "token ?? '", 'env.TOKEN || ', "'token', '", 'setToken(', "'a1b2c3' === ", "'a1' === a.", 'users: {', 'Buffer.from(', 'token = Buffer.from(', '// ', '\n// token: ', ' ', "'a ", "' '", "'\\n", '`', 'a"',
   '-----END PRIVATE KEY-----', `${'A'.repeat(64)}\n`, '["x"]',
 ]; // prettier-ignore
 

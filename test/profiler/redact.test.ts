@@ -307,6 +307,10 @@ describe('masking', () => {
     "return password === 'planted-secret-1';",
     "this.token ??= 'planted-secret-1';",
     "res.set('x-api-key', 'planted-secret-1');",
+    "if ('planted-secret-1' === req.get('x-api-key')) next();",
+    "return 'planted-secret-1' == request.body?.password;",
+    "user.setPassword('planted-secret-1');",
+    "app.use(basicAuth({ users: { admin: 'planted-secret' } }));",
     '/** The admin password is planted-secret-1 */',
     'call(); // password: planted-secret-1',
     "execSync('curl -u bob:planted-secret-1 http://localhost');",
@@ -326,6 +330,8 @@ describe('masking', () => {
       '// password: the one of the user, as bcrypt2 made it',
       'const sql = `select a from t where t.token = t2.token_2 and t.password = :password1`;',
       '  token: Map<string, Token2>;',
+      "const users = [{ name: 'bob2', role: 'admin2' }], byName = { users: { bob: { role: 'admin2' } } };",
+      "if ('x-token-2' in headers || 'v2' === api.token) setPassword('password', 'a b c 2');",
     ];
     expect(maskedLines(lines)).to.deep.equal(lines);
   });

@@ -26,11 +26,18 @@ const DECLARED = [
   String.raw`${NAME}${TYPE}\s{0,5}[:=]\s{0,5}${BYTES}`,
   String.raw`\benv(?:\.|\[["'])${NAME}(?:["']\])?\s{0,5}(?:\?\?|\|\|)=?\s{0,5}`,
 ].map((before) => new RegExp(`(${before})${LITERAL}\\3`, 'g'));
-/** `apiKey !== '…'`, `req.headers['x-api-key'] === '…'`, `this.token ??= '…'`, `set('x-api-key', '…')` */
+/** `apiKey !== '…'`, `req.headers['x-api-key'] === '…'`, `this.token ??= '…'`, `set('x-api-key', '…')`, `setPassword('…')` */
 const BESIDE = [
   String.raw`${NAME}["']?[)\]]{0,3}\s{0,5}(?:[=!]==?|\?\?=?|\|\|=?)\s{0,5}`,
   String.raw`["'\`]${NAME}["'\`]\s{0,5},\s{0,5}`,
+  // The first argument of createHmac and its like is the algorithm.
+  String.raw`(?!create)${NAME}\(\s{0,5}`,
 ].map((before) => new RegExp(`(${before})${LITERAL}\\3`, 'g'));
+/** `'…' === req.get('x-api-key')` */
+const BEFORE_NAME = new RegExp(
+  String.raw`${LITERAL}\1(\s{0,5}[=!]==?\s{0,5}(?:[\w$]{1,60}(?:\?\.|\.|[([]["'])){0,6})([A-Za-z_$][\w$-]{1,60})`,
+  'g',
+);
 
 /** Comments and literals. */
 const TEXTS = /^[ \t]*(?:\/\/|\/?\*)[^\r\n]*|\s\/\/\s[^\r\n]*|(["'`])(?:(?!\1)[^\\\r\n]|\\.){1,1000}\1/gm;
@@ -56,10 +63,13 @@ function maskNamed(text: string, { isSecret, mark }: TextMasking): string {
         ),
       before,
     );
-  return maskAll(
-    maskAll(text, DECLARED, (value) => value.length >= SHORTEST_KEY),
-    BESIDE,
-    looksSecret,
+  const declared = maskAll(text, DECLARED, (value) => value.length >= SHORTEST_KEY);
+  return maskAll(declared, BESIDE, looksSecret).replace(
+    BEFORE_NAME,
+    (all, quote: string, value: string, between: string, name: string) =>
+      isMark(value) || !looksSecret(value) || !isSecret(name, value)
+        ? all
+        : `${quote}${mark(value)}${quote}${between}${name}`,
   );
 }
 
@@ -80,6 +90,9 @@ const COLLECTION =
   /\b([A-Za-z_$][\w$]{0,60})(?:\s{0,3}:[^=\r\n]{0,100}=|\s{0,3}[:=])\s{0,3}(?:new (?:Map|Set)(?:<[^>\r\n]{0,100}>)?\(\s{0,5})?(?=[[{])/g;
 const OF_SECRETS = /(?:^|[_a-z])(?:secrets?|tokens?|passwords?|passwds?|credentials?|api_?keys?)$/i;
 const OF_KEYS = /(?:^|[_a-z])keys$/i;
+/** `users: { admin: '…' }` */
+const USERS = /^users$/i;
+const FLAT_MAP = /^\{[^[\]{}]*$/;
 const LONGEST = 4000;
 const SHORTEST_KEY = 4;
 
@@ -97,14 +110,13 @@ function endOfBracket(text: string, start: number): number {
 function maskCollections(text: string, { mark }: TextMasking): string {
   return rewrite(text, COLLECTION, (match, replace) => {
     const [whole, name = ''] = match;
-    const isSecret = OF_SECRETS.test(name);
-    if (!isSecret && !OF_KEYS.test(name)) return;
+    const isOfUsers = USERS.test(name);
+    if (!isOfUsers && !OF_SECRETS.test(name) && !OF_KEYS.test(name)) return;
     const start = match.index + whole.length;
-    for (const { start: from, open, value, close, end } of quotedBetween(
-      text,
-      start,
-      endOfBracket(text, start),
-    ))
+    const last = endOfBracket(text, start);
+    if (isOfUsers && !FLAT_MAP.test(text.slice(start, last))) return;
+    const isSecret = !OF_KEYS.test(name);
+    for (const { start: from, open, value, close, end } of quotedBetween(text, start, last))
       if (value.length >= SHORTEST_KEY && !isMark(value) && (isSecret || /\d/.test(value)))
         replace(from, end, open + mark(value) + close);
   });
