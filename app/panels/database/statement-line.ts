@@ -16,31 +16,57 @@ const MOST_READ = 4000;
 const COLUMNS_LENGTH = 40;
 
 const PLACEHOLDER = /^[?$:@]/;
+const IS_JOIN = /^join$/i;
+/** Tables of joins that are left out of the line. */
+const MOST_JOINED = 6;
+const BEFORE_TABLE = /^[\s(]*$|^(?:lateral|only)$/i;
+const AFTER_TABLE = /^[\s();]/;
+const IS_QUERY = /^(?:select|with|values)$/i;
 const JOIN = /^(?:left|right|full|inner|cross|natural|join)$/i;
 const AFTER_TABLES = /^(?:where|group|having|order|limit|offset|fetch|union|intersect|except|for|window)$/i;
 
-/** What is left out of the line: it begins behind the token at `start` and ends before the first token that `ends` matches. */
+/** What is left out of the line: it begins behind the token that `starts` and ends before the first token that `ends` matches. */
 interface Part {
   starts: (text: string, tokens: readonly SqlToken[], at: number) => boolean;
   ends: (text: string) => boolean;
-  shown: number;
+  /** What of it stays. */
+  shown: (inside: readonly SqlToken[]) => readonly SqlToken[];
+}
+
+function firstColumns(inside: readonly SqlToken[]): SqlToken[] {
+  let length = 0;
+  return inside.filter(([, text]) => (length += text.length) <= COLUMNS_LENGTH);
+}
+
+/** `JOIN people, labels`: the tables decide how many rows there are. */
+function joinedTables(inside: readonly SqlToken[]): SqlToken[] {
+  const names = new Set<string>();
+  for (const [at, [, text]] of inside.entries()) {
+    if (!IS_JOIN.test(text)) continue;
+    const start = inside.findIndex((token, index) => index > at && !BEFORE_TABLE.test(token[1]));
+    const end = inside.findIndex((token, index) => index > start && AFTER_TABLE.test(token[1]));
+    const name = inside.slice(start, end === -1 ? undefined : end).map((token) => plainName(token[1]));
+    if (start !== -1 && !IS_QUERY.test(name[0] ?? '')) names.add(name.join(''));
+  }
+  const shown = [...names].slice(0, MOST_JOINED).join(', ');
+  return shown === '' ? [] : [['', `JOIN ${shown}`]];
 }
 
 const COLUMNS: Part = {
   starts: (text) => /^select$/i.test(text),
   ends: (text) => /^from$/i.test(text),
-  shown: COLUMNS_LENGTH,
+  shown: firstColumns,
 };
 const CONDITIONS: Part = {
   starts: (text, tokens, at) =>
     /^on$/i.test(text) && !/^(?:conflict|duplicate)$/i.test(tokens[at + 2]?.[1] ?? ''),
   ends: (text) => JOIN.test(text) || AFTER_TABLES.test(text),
-  shown: 0,
+  shown: () => [],
 };
 const JOINS: Part = {
   starts: (_text, tokens, at) => JOIN.test(tokens[at + 1]?.[1] ?? ''),
   ends: (text) => AFTER_TABLES.test(text),
-  shown: 0,
+  shown: joinedTables,
 };
 
 /** Index of the token that ends a part, at the same depth of brackets; -1: none does. */
@@ -65,8 +91,7 @@ function without(tokens: readonly SqlToken[], part: Part): readonly SqlToken[] {
     const end = endOfPart(tokens, at + 1, part);
     const inside = tokens.slice(at + 1, end);
     if (end === -1 || inside.some(([kind, text]) => kind === 'd' && PLACEHOLDER.test(text))) continue;
-    let length = 0;
-    const shown = inside.filter(([, text]) => (length += text.length) <= part.shown);
+    const shown = part.shown(inside);
     if (shown.length === inside.length) continue;
     left.push(...shown, ['', ' '], ['', '… ']);
     at = end - 1;

@@ -52,7 +52,12 @@ describe('statements of MySQL', () => {
     const many = Array.from({ length: 5 }, () => joins).join(' ');
     const nested = `select ${columns} from visits v where v.at > 4 limit 5`;
     expect(line(`select ${columns} from (${nested}) v ${many} order by v.at`)).to.match(
-      /… from \(select .* … from visits v where v\.at > 4 limit 5\) v … order by v\.at$/,
+      /… from \(select .* … from visits v where v\.at > 4 limit 5\) v JOIN teams, owners, places … order by v\.at$/,
+    );
+    const inBrackets = `inner join ("visit_tags" as "t" inner join "public"."tags" as "g" on ${columns}) on t.id = v.id`;
+    const lateral = `left join lateral (select ${columns} from notes n) as n on true`;
+    expect(line(`select a from visits v ${inBrackets} ${joins} ${lateral} where v.id = 7`)).to.equal(
+      'select a from visits v JOIN visit_tags, public.tags, teams, owners, places … where v.id = 7',
     );
     const long = `select a from visits where b = 1 ${'and c = 2 '.repeat(500)}`;
     expect(line(`${long}and "d" = 3`))
