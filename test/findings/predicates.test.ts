@@ -236,7 +236,8 @@ describe('findings from conditions and keys', () => {
       found(
         'left-join-undone',
         keptQueries({
-          sql: `select ${columns} from employees e left join public.time_entries as t on t.employee_id = e.id where ${where} group by e.id`,
+          // A template often begins in a new line.
+          sql: `\n  select ${columns} from employees e left join public.time_entries as t on t.employee_id = e.id where ${where} group by e.id`,
         }),
       );
     const sentence =

@@ -88,7 +88,7 @@ export function hasValue(database: Database, query: Query, value: string): boole
 
 /** A text of the statement in which names have no quotes, for patterns. */
 export function plainSql(database: Database, query: Query): string {
-  return sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ');
+  return sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ').trim();
 }
 
 /** All tables that it reads, in lower case. */
