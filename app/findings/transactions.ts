@@ -8,6 +8,7 @@ import { type Database, endOf, type Needs, type OtherRequest, type Query, type R
 import { givenText } from './shared/conditions.ts';
 import {
   draftAt,
+  isBeside,
   kindOf,
   labelOf,
   plainSql,
@@ -19,6 +20,7 @@ import {
   textOf,
   transactionsOf,
   workOf,
+  writesBeside,
 } from './shared/queries.ts';
 import { bracketed, count, duration, excerpt, placeText, requestText } from './shared/wording.ts';
 
@@ -82,21 +84,6 @@ const unendedTransaction: Rule<Needs<'database'>> = {
   },
 };
 
-/**
- * It ran in no transaction, on another connection, after this statement of a transaction and before the last one. Of a statement that was
- * prepared before the profiler started, `node:sqlite` does not tell the connection.
- */
-function isBeside(query: Query, after: Query, last: Query): boolean {
-  return (
-    query.transaction === null &&
-    query.instance === after.instance &&
-    query.connection !== null &&
-    query.connection !== after.connection &&
-    query.startMs - query.waitMs >= endOf(after) &&
-    endOf(query) <= last.startMs
-  );
-}
-
 /** Words of tables that say what was tried: their rows are to stay. */
 const OF_ATTEMPTS =
   /^(?:(?:audit|event|change|error)?logs?|audits?|events?|attempts?|histor(?:y|ies)|failures?|errors?)$/i;
@@ -110,16 +97,12 @@ const outsideTransaction: Rule<Needs<'database'>> = {
   name: 'outside-transaction',
   needs: ['database'],
   labels: ['outside transaction'],
-  explains: ['refused-but-written'],
   why: 'A write began and ended on another connection while a transaction of this request was open, so it does not belong to the transaction.',
   fix: 'Pass the transaction (`trx`, `tx`, `manager`, `client`) to the function that writes, if the write has to be undone with it; otherwise write after the commit.',
   find({ database }) {
     const { queries } = database;
     return transactionsOf(database).flatMap(({ sent, first, last }) => {
-      const outside = queries.filter(
-        (query) =>
-          query.error === null && isBeside(query, first, last) && kindOf(database, query) === 'write',
-      );
+      const outside = writesBeside(database, { first, last });
       const [query] = outside;
       if (query === undefined) return [];
       const index = queries.indexOf(query);

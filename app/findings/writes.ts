@@ -11,7 +11,7 @@ import { addTo } from '../profiler/group-by.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { rollsBack } from '../profiler/transaction-sql.ts';
 import { isSuccess } from './shared/http.ts';
-import { type Database, endOf, type Needs, type Rule } from './shared/kept.ts';
+import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import {
   draftAt,
   kindOf,
@@ -22,7 +22,9 @@ import {
   readsOf,
   sqlOf,
   textOf,
+  rolledBack,
   transactionsOf,
+  writesBeside,
 } from './shared/queries.ts';
 import { packagesIn } from './shared/packages.ts';
 import { count, duration, excerpt, listOf, singular } from './shared/wording.ts';
@@ -38,11 +40,13 @@ const OF_ATTEMPT =
 /** Log in, and come back later. */
 const NOT_MEANT = new Set([401, 429]);
 
-function rolledBack(database: Database): Set<number> {
-  const undone = transactionsOf(database).filter(({ sent }) =>
-    sent.some((query) => rollsBack(sqlOf(database, query))),
-  );
-  return new Set(undone.flatMap(({ members }) => members));
+/** Statements of transactions that were rolled back, and those that ran outside of them meanwhile: they have a finding of their own. */
+function ofRollbacks(database: Database): { undone: Set<number>; outside: Set<Query> } {
+  const ended = transactionsOf(database).filter(({ last }) => rollsBack(sqlOf(database, last)));
+  return {
+    undone: rolledBack(database),
+    outside: new Set(ended.flatMap((one) => writesBeside(database, one))),
+  };
 }
 
 /** An UPDATE or DELETE that changed something, or has not ended. */
@@ -61,7 +65,7 @@ const refusedButWritten: Rule<Given> = {
     if (method === 'GET' || status === null || status < 400 || status >= 500 || NOT_MEANT.has(status))
       return [];
     const headersAtMs = request.response?.headersAtMs ?? Infinity;
-    const undone = rolledBack(database);
+    const { undone, outside } = ofRollbacks(database);
     const missed = database.queries.findLastIndex(
       (query) => query.rows === 0 && query.startMs < headersAtMs && kindOf(database, query) !== 'control',
     );
@@ -73,7 +77,7 @@ const refusedButWritten: Rule<Given> = {
         const sentence = `${label} was sent after the ${status}: the code goes on behind the refusal`;
         return [draftAt(one, sentence, 'bad')];
       }
-      if (query.rows === null || index >= missed) return [];
+      if (query.rows === null || index >= missed || outside.has(query)) return [];
       const sentence = `${label} changed ${count(query.rows, 'row')} of ${excerpt(read.table ?? '', 40)} before the request was refused with ${status}, and nothing took that back`;
       return [draftAt(one, sentence, 'bad')];
     });

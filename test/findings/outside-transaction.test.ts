@@ -31,6 +31,17 @@ describe('finding outside-transaction', () => {
           .catch(() => undefined);
         res.send('done');
       });
+      app.post('/refused', async (_req, res) => {
+        await knex
+          .transaction(async (trx) => {
+            await trx('orders').where({ id: 1 });
+            await knex('catalog_seats').insert({ id: 3 });
+            await knex('catalog_seats').where({ id: 3 }).update({ id: 4 });
+            if ((await trx('orders').where({ id: 99 }).update({ id: 98 })) === 0) throw new Error('sold out');
+          })
+          .catch(() => undefined);
+        res.status(409).send('sold out');
+      });
       app.post('/committed', async (_req, res) => {
         await knex.transaction(async (trx) => {
           await trx('orders').insert({ id: 1 });
@@ -66,6 +77,13 @@ describe('finding outside-transaction', () => {
     const [finding] = (await ask('/taken', { method: 'POST' })).of('outside-transaction');
     expect(finding?.severity).to.equal('bad');
     expect(finding?.sentence).to.match(/: the rollback did not undo it, and 2 changed rows stay as written$/);
+  });
+
+  it('stands for what a refused request left, at whichever line', async () => {
+    const { of } = await ask('/refused', { method: 'POST' });
+    const [finding] = of('outside-transaction');
+    expect(finding?.sentence).to.match(/^insert into catalog_seats .* 2 changed rows stay as written$/);
+    expect(of('refused-but-written')).to.deep.equal([]);
   });
 
   it('is not said of a statement whose connection is not known', () => {

@@ -1,11 +1,11 @@
 /** Helpers of rules that read the database panel. */
-import { isControl } from '../../profiler/transaction-sql.ts';
+import { isControl, rollsBack } from '../../profiler/transaction-sql.ts';
 import type { ReadStatement } from '../../panels/shared/read-statement.ts';
 import { pick } from '../../panels/shared/rows.ts';
 import { aboutStatement, labelOfStatement } from '../../panels/shared/about-statement.ts';
 import { isWriting } from '../../panels/shared/statements.ts';
 import type { FindingDraft } from '../../profiler/read/finding-rule.ts';
-import type { Database, Query } from './kept.ts';
+import { type Database, endOf, type Query } from './kept.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import type { Json } from '../../profiler/json.ts';
 
@@ -151,4 +151,37 @@ export function transactionsOf({ queries }: Database): Transaction[] {
     const last = sent.at(-1);
     return first === undefined || last === undefined ? [] : [{ members, sent, first, last }];
   });
+}
+
+/**
+ * It ran in no transaction, on another connection, after this statement of a transaction and before the last one. Of a statement that was
+ * prepared before the profiler started, `node:sqlite` does not tell the connection.
+ */
+export function isBeside(query: Query, after: Query, last: Query): boolean {
+  return (
+    query.transaction === null &&
+    query.instance === after.instance &&
+    query.connection !== null &&
+    query.connection !== after.connection &&
+    query.startMs - query.waitMs >= endOf(after) &&
+    endOf(query) <= last.startMs
+  );
+}
+
+/** Writes that began and ended while the transaction was open, and don't belong to it. */
+export function writesBeside(
+  database: Database,
+  { first, last }: Pick<Transaction, 'first' | 'last'>,
+): Query[] {
+  return database.queries.filter(
+    (query) => query.error === null && isBeside(query, first, last) && kindOf(database, query) === 'write',
+  );
+}
+
+/** Indexes of the statements of transactions that were rolled back. */
+export function rolledBack(database: Database): Set<number> {
+  const undone = transactionsOf(database).filter(({ sent }) =>
+    sent.some((query) => rollsBack(sqlOf(database, query))),
+  );
+  return new Set(undone.flatMap(({ members }) => members));
 }
