@@ -424,14 +424,48 @@ const filterIgnored: Rule<Needs<'request', 'database' | 'cache' | 'routing'>> = 
   },
 };
 
-const falseAsTrue: Rule<Needs<'database' | 'request', 'routing'>> = {
+/** A received text says no, and the value that a pipe of NestJS, or a middleware that changed `req.body`, made of it is true. */
+function readAsTrue({ request, spans, routing }: Needs<'request', 'spans' | 'routing'>): FindingDraft[] {
+  const fields = receivedFields(request);
+  const place = routing?.route?.source;
+  const told = ' (Boolean("false") is true, as of any text)';
+  const piped = (spans?.items ?? []).flatMap((span, at): FindingDraft[] =>
+    (span.converted?.fields ?? []).flatMap((field): FindingDraft[] => {
+      const received = fields.find(
+        ({ path, value }) => path === field.name && typeof value === 'string' && FALSE.test(value),
+      );
+      if (field.value !== true || received === undefined) return [];
+      const as = span.converted?.as ?? '';
+      const by = `${excerpt(span.name, 60)}${as === '' || as === 'Object' ? '' : `, which makes a ${excerpt(as, 40)},`}`;
+      const sentence = `${excerpt(field.name, 40)} was received as the text “${String(received.value)}”, and ${by} gave true to the handler${told}`;
+      const anchor = `s${at + 1}`;
+      return [
+        { broke: 'unseen', severity: 'bad', sentence, panel: 'spans', anchor, place: span.caller ?? place },
+      ];
+    }),
+  );
+  const { text = null, parsed } = request.body ?? {};
+  const after = new Map(leavesOf(parsed ?? null).map(({ path, value }) => [path, value]));
+  const changed = (parsed === undefined ? [] : leavesIn(text ?? '')).flatMap((leaf): FindingDraft[] => {
+    const { path, value } = leaf;
+    if (typeof value !== 'string' || !FALSE.test(value) || after.get(path) !== true) return [];
+    const sentence = `${excerpt(path, 40)} was received as the text “${value}”, and is true in the parsed body${told}`;
+    return [{ broke: 'unseen', severity: 'bad', sentence, panel: 'request', anchor: 'body', place }];
+  });
+  return [...piped, ...changed];
+}
+
+const falseAsTrue: Rule<Needs<'request', 'database' | 'routing' | 'spans'>> = {
   name: 'false-as-true',
-  needs: ['database', 'request'],
+  needs: ['request'],
   labels: ['false as true'],
-  why: 'A parameter of the query says no, the statements and their values are those of an earlier request in which it says yes, and without it a statement is another one.',
-  fix: 'Compare the text (`req.query.archived === "true"`): a parameter is a text, and every text except the empty one is true. `"false"` and `"0"` are true in `if` and `Boolean(…)`.',
+  why: 'A received text says no, and a pipe or a middleware made true of it. Or the statements and their values are those of an earlier request in which the parameter says yes, and without it a statement is another one.',
+  fix: 'Compare the text: `req.query.archived === "true"`, in a DTO `@Transform(({ obj }) => obj.archived === "true")`, not `@Type(() => Boolean)`. A parameter is a text, and `if` and `Boolean` take every text except the empty one for true.',
   compares: ({ request }) => request.query.some(({ value }) => FALSE.test(value)),
-  find({ database, request, routing }, _head, { earlier }) {
+  find(kept, _head, { earlier }) {
+    const { database, request, routing } = kept;
+    const made = readAsTrue(kept);
+    if (made.length > 0 || database === undefined) return made;
     const own = askedBy(database);
     const leaves = leavesIn(request.response?.text ?? '');
     const others = earlier.flatMap(({ head, kept }) =>

@@ -17,6 +17,8 @@ export interface SpanFact extends Called {
   error: string | null;
   /** Of a pipe of NestJS: names of what it was given that its result does not have, and the class that it was to be. */
   removed?: { names: string[]; as: string };
+  /** Of a pipe of NestJS: fields that it got as texts and made booleans or numbers of, and the class of its result. */
+  converted?: { fields: { name: string; value: number | boolean }[]; as: string };
   /** Of an event for clients of socket.io: how many it reached, and, of none, rooms that there were. */
   emitted?: { count: number; joined: string[] };
 }

@@ -202,4 +202,19 @@ describe('findings from bound values', () => {
     const unused = list('true', null);
     expect(found('false-as-true', list('false', null), [unused, all])).to.deep.equal([]);
   });
+
+  it('the text “false” of a body of which a middleware made true', () => {
+    const of = (raw: object, parsed: object): string[] => {
+      const { body, ...request } = keptRequest({ body: { ...parsed } });
+      return sentencesOf('false-as-true', {
+        request: { ...request, body: { ...body, text: JSON.stringify(raw) } },
+      });
+    };
+    expect(of({ notify: { mail: 'no' } }, { notify: { mail: true } })).to.deep.equal([
+      'notify.mail was received as the text “no”, and is true in the parsed body (Boolean("false") is true, as of any text)',
+    ]);
+    expect(of({ mail: 'yes' }, { mail: true })).to.deep.equal([]);
+    expect(of({ mail: 'no' }, { mail: false })).to.deep.equal([]);
+    expect(of({ mail: 'no' }, { mail: 'no' })).to.deep.equal([]);
+  });
 });

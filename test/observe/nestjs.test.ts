@@ -23,6 +23,8 @@ import { map, type Observable } from 'rxjs';
 import { ownModules } from '../../app/observe/es-modules.ts';
 import { createProfiler, HindsightModule, type Profiler } from '../../app/index.ts';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
+import { ranOf } from '../../app/panels/overview/ran.ts';
+import { receivedSteps } from '../../app/panels/overview/received.ts';
 import type { SpansData } from '../../app/panels/spans/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createMemoryStore } from '../support/memory-store.ts';
@@ -65,11 +67,13 @@ class ParcelsController {
 
 class ParcelDto {
   weight?: number;
+  fragile?: boolean | string;
 }
 
 class ValidationPipe {
-  transform({ weight }: ParcelDto): ParcelDto {
-    return { weight: weight ?? 0 };
+  transform({ weight, fragile }: ParcelDto): ParcelDto {
+    const parcel = Object.assign(new ParcelDto(), { weight: weight ?? 0 });
+    return fragile === undefined ? parcel : Object.assign(parcel, { fragile: Boolean(fragile) });
   }
 }
 
@@ -183,6 +187,12 @@ describe('NestJS as it is observed', () => {
     );
   });
 
+  /** Texts of the steps `after pipes`. */
+  function shownOf(profile: Profile): unknown[] {
+    const steps = receivedSteps(profile, { ran: ranOf(profile), compared: [] });
+    return steps.filter(({ label }) => label === 'after pipes').map(({ text }) => text);
+  }
+
   function stepsOf({ panels }: Profile): SpansData['items'] {
     return (panels.spans?.data as SpansData | undefined)?.items ?? [];
   }
@@ -216,6 +226,33 @@ describe('NestJS as it is observed', () => {
       stepsOf((await send(body)).profile).find(({ name }) => name.startsWith('Pipe'))?.removed;
     expect(await removed({ weight: 3, label: 'blue' })).to.deep.equal({ names: ['label'], as: 'ParcelDto' });
     expect(await removed({ weight: 3 })).to.equal(undefined);
+  });
+
+  it('records and shows what a pipe made of texts', async () => {
+    const send = (body: object) =>
+      ask('/parcels', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const pipeOf = ({ profile }: { profile: Profile }) =>
+      stepsOf(profile).find(({ name }) => name.startsWith('Pipe'));
+    const misread = await send({ weight: 3, fragile: 'false' });
+    expect(pipeOf(misread)?.converted).to.deep.equal({
+      fields: [{ name: 'fragile', value: true }],
+      as: 'ParcelDto',
+    });
+    const [found] = misread.profile.findings.filter(({ rule }) => rule === 'false-as-true');
+    expect(found?.sentence).to.equal(
+      'fragile was received as the text “false”, and Pipe ValidationPipe, which makes a ParcelDto, gave true to the handler (Boolean("false") is true, as of any text)',
+    );
+    expect(shownOf(misread.profile)).to.deep.equal(['{ fragile: true }']);
+    const right = await send({ weight: 3, fragile: 'true' });
+    expect(right.profile.findings.map(({ rule }) => rule)).not.to.include('false-as-true');
+    expect(shownOf(right.profile), 'the same but for its type').to.deep.equal([]);
+    const number = await ask('/parcels/1');
+    expect(pipeOf(number)?.converted).to.deep.equal({ fields: [{ name: 'id', value: 1 }], as: '' });
+    expect(pipeOf(await send({ weight: 3, fragile: true }))?.converted).to.equal(undefined);
   });
 
   it('says which of them refused or failed, as often as requests ask at once', async () => {

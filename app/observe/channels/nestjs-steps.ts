@@ -9,7 +9,8 @@ export interface NestStep extends Traced {
   name: string;
   /** Class and method. */
   calls: string;
-  /** Of a pipe: the value, and the class that it is to be. */
+  /** Of a pipe: the parameter if it has a name, the value, and the class that it is to be. */
+  parameter?: string;
   given?: unknown;
   as?: string;
 }
@@ -64,7 +65,7 @@ function untilFirst(observable: Liftable, ended: (error?: { thrown: unknown }) =
 }
 
 function traceStep(
-  step: Pick<NestStep, 'kind' | 'name' | 'calls' | 'given' | 'as'>,
+  step: Pick<NestStep, 'kind' | 'name' | 'calls' | 'parameter' | 'given' | 'as'>,
   call: () => unknown,
 ): unknown {
   const message: NestStep = step;
@@ -93,7 +94,7 @@ function traceStep(
   return isThenable(result) ? Promise.resolve(result).then(returned, failed) : returned(result);
 }
 
-function classOf(instance: unknown): string {
+export function classOf(instance: unknown): string {
   const { constructor } = (instance ?? {}) as { constructor?: { name?: unknown } };
   return typeof constructor?.name === 'string' ? constructor.name : '';
 }
@@ -111,10 +112,9 @@ function traced(
   return (list as Record<string, Method>[]).map((one) => ({
     [method]: (...args: unknown[]) => {
       const { parameter = '', ...more } = about(args);
-      const name = classOf(one);
-      return traceStep({ kind, name: name + parameter, calls: `${name}.${method}`, ...more }, () =>
-        one[method]?.(...args),
-      );
+      const calls = `${classOf(one)}.${method}`;
+      const name = classOf(one) + (parameter === '' ? '' : ` (${parameter})`);
+      return traceStep({ kind, name, calls, parameter, ...more }, () => one[method]?.(...args));
     },
   }));
 }
@@ -122,7 +122,7 @@ function traced(
 function parameterOf([given, metadata]: unknown[]) {
   const { data, metatype } = (metadata ?? {}) as { data?: unknown; metatype?: unknown };
   const as = typeof metatype === 'function' ? metatype.name : '';
-  return { parameter: typeof data === 'string' && data !== '' ? ` (${data})` : '', given, as };
+  return { parameter: typeof data === 'string' ? data : '', given, as };
 }
 
 function handlerName(instance: unknown, callback: unknown): string {

@@ -6,7 +6,7 @@ import diagnostics from 'node:diagnostics_channel';
 import { type ContextTracker, createSlot } from '../../profiler/record/context.ts';
 import { routerOf, stackOf } from '../../profiler/record/express-routers.ts';
 import { truncateText } from '../../profiler/record/plain.ts';
-import { type NestStep, nestStepChannel, nestStepPatches } from '../channels/nestjs-steps.ts';
+import { classOf, type NestStep, nestStepChannel, nestStepPatches } from '../channels/nestjs-steps.ts';
 import { wrapCalls } from '../channels/wrap-method.ts';
 import type { SpanFact } from '../manual.ts';
 import { isRecord } from '../../profiler/json.ts';
@@ -101,6 +101,24 @@ function removedBy({ kind, given, as = '', result, error }: NestStep): SpanFact[
     : { names: names.slice(0, MOST_NAMES), as: truncateText(as, NAME_LENGTH) };
 }
 
+/** `@Type(() => Boolean)` makes true of the text "false". */
+function convertedBy({ kind, parameter = '', given, result, error }: NestStep): SpanFact['converted'] {
+  if (kind !== 'Pipe' || error !== undefined) return undefined;
+  const isOne = typeof given === 'string' && parameter !== '';
+  const before = isOne ? { [parameter]: given } : given;
+  const after = isOne ? { [parameter]: result } : result;
+  if (!isRecord(before) || !isRecord(after)) return undefined;
+  const fields = Object.keys(before).flatMap((name) => {
+    const value = after[name];
+    const isKnown = typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
+    return isKnown && typeof before[name] === 'string'
+      ? [{ name: truncateText(name, NAME_LENGTH), value }]
+      : [];
+  });
+  const as = isOne ? '' : truncateText(classOf(result), NAME_LENGTH);
+  return fields.length === 0 ? undefined : { fields: fields.slice(0, MOST_NAMES), as };
+}
+
 export function observeNest({ tracker, findMethod }: { tracker: ContextTracker; findMethod: FindMethod }): {
   close(): void;
 } {
@@ -131,6 +149,8 @@ export function observeNest({ tracker, findMethod }: { tracker: ContextTracker; 
         if (innermost.get(context) === indexes.get(message)) innermost.set(context, fact.inside);
         const removed = removedBy(message);
         if (removed !== undefined) fact.removed = removed;
+        const converted = convertedBy(message);
+        if (converted !== undefined) fact.converted = converted;
         if (message.kind === 'Guard' && message.result === false) fact.error = 'returned false';
       },
     }),

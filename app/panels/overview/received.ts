@@ -5,10 +5,11 @@ import { namedHeader } from '../../profiler/record/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { bytesText, count } from '../../view-helpers/numbers.ts';
-import type { ComparedValue } from '../shared/compare-values.ts';
+import { changeOf, type ComparedValue } from '../shared/compare-values.ts';
 import { sentBefore } from '../shared/form-parts.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
+import { receivedFields } from '../shared/received.ts';
 import type { ReceivedBody, ReceivedFile, RequestPanelData } from '../request/data.ts';
 import type { Ran } from './ran.ts';
 import { lineOf, type Step } from './step.ts';
@@ -176,6 +177,28 @@ function middlewareStep({ before, handler }: Ran): Step[] {
   return [{ label: 'middleware', text: text.slice(0, LONGEST), href: '?panel=routing' }];
 }
 
+/** Pipes of NestJS: without it, a reader takes the received text for the value that the handler got. */
+function pipeSteps(profile: Profile, request: RequestPanelData): Step[] {
+  const received = receivedFields(request);
+  return (dataOf(profile, 'spans')?.items ?? []).flatMap(({ name, startMs, caller, converted }): Step[] => {
+    const changed = (converted?.fields ?? []).filter((field) =>
+      received.some(
+        ({ path, value }) =>
+          path === field.name && typeof value === 'string' && changeOf(value, field.value, true) === 'value',
+      ),
+    );
+    if (changed.length === 0) return [];
+    const line = valueLine(objectOf(changed), {
+      longest: LONGEST,
+      marked: new Set(changed.map((field) => field.name)),
+    });
+    const note = noteOf([name, converted?.as ?? null]);
+    return [
+      { label: 'after pipes', ...lineOf(line), number: startMs, note, place: caller, href: '?panel=spans' },
+    ];
+  });
+}
+
 export function receivedSteps(
   profile: Profile,
   { ran, compared }: { ran: Ran; compared: readonly ComparedValue[] },
@@ -205,5 +228,6 @@ export function receivedSteps(
       : [values('path', 'path', objectOf(routeParams), handler[0]?.number ?? null)]),
     ...middlewareStep(ran),
     ...handler,
+    ...pipeSteps(profile, request),
   ];
 }

@@ -58,6 +58,7 @@ interface Shown {
   logs: LogsData;
   routing: RoutingData;
   runtime: RuntimeData;
+  spans: SpansData;
   timeline: TimelineData;
   views: ViewsData;
 }
