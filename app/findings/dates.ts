@@ -5,13 +5,14 @@ import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
 import { isPage, pageText } from '../panels/shared/page-text.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
+import type { ConfigurationData } from '../panels/configuration/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Database, Kept, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
 import { DAY, DAY_MS, movedDays } from './shared/moved-days.ts';
 import { draftAt, labelOf, type Read, readsOf } from './shared/queries.ts';
-import { count, excerpt, listOf, requestText } from './shared/wording.ts';
+import { count, duration, excerpt, listOf, requestText } from './shared/wording.ts';
 
 const dayMoved: Rule<Needs<'request' | 'database'>> = {
   name: 'day-moved',
@@ -390,4 +391,84 @@ const monthFirst: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const dateRules: readonly Rule[] = [dayMoved, lastDayLeftOut, hourMoved, monthFirst];
+/** With its zone and milliseconds, as code computes it; a whole second may well be a setting. */
+const COMPUTED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.(?!000)\d{3} ?(?:Z|[+-]\d\d:?\d\d)$/;
+const FIRST_EPOCH = 1e12;
+const LAST_EPOCH = 2e12;
+
+function computedMs(value: Json): number | null {
+  if (typeof value === 'string' && COMPUTED.test(value)) return Date.parse(value.replace(/ (?=[+-])/, ''));
+  const isEpoch = Number.isInteger(value) && Number(value) > FIRST_EPOCH && Number(value) < LAST_EPOCH;
+  return isEpoch && Number(value) % 1000 !== 0 ? Number(value) : null;
+}
+
+/** A younger value may come from another clock. */
+const LEAST_AGE_MS = 1000;
+/** Modules are loaded in this time. */
+const LOADING_MS = 2000;
+/** A process may well write when it started. */
+const OF_START = /start|boot|launch|deploy|process|instance|server|uptime|version|release/i;
+
+interface OldMoment extends Read {
+  name: string;
+  ms: number;
+}
+
+/** Moments that an INSERT bound and that nothing in the request gave it; `before`: of the request's start. */
+function oldMoments(kept: Partial<Kept>, before: number): OldMoment[] {
+  const { request, database, http_client: client, cache } = kept;
+  const old = readsOf(database).flatMap((one) =>
+    one.read.verb !== 'insert'
+      ? []
+      : one.query.bindings.flatMap(({ name, value }): OldMoment[] => {
+          const ms = computedMs(value);
+          return ms === null || ms > before - LEAST_AGE_MS || OF_START.test(name)
+            ? []
+            : [{ ...one, name, ms }];
+        }),
+  );
+  if (old.length === 0) return [];
+  const around = JSON.stringify([{ ...request, response: null }, client?.calls, cache?.items]);
+  return old.filter(({ index, ms }) => {
+    const read = database?.queries.slice(0, index).flatMap((query) => foundRows(query)) ?? [];
+    const all = around + JSON.stringify(read);
+    const [day = '', time = ''] = new Date(ms).toISOString().split(/[TZ]/);
+    return !all.includes(String(ms)) && !(all.includes(day) && all.includes(time));
+  });
+}
+
+const momentMadeOnce: Rule<Needs<'database' | 'request', 'http_client' | 'cache'>> = {
+  name: 'moment-made-once',
+  needs: ['database', 'request'],
+  labels: ['made once'],
+  why: 'An INSERT bound a moment that is at least 1 s older than the request, which neither received nor read it. An earlier request bound the same millisecond for the column, or it is within 2 s of the process’s start.',
+  fix: 'Compute it for each row: `default(() => new Date())` in place of `default(new Date())`, `defaultValue: DataTypes.NOW`, or `default now()` in the database. A value in a module’s body is computed once, when it is loaded.',
+  compares: (kept, { startedAt }) => oldMoments(kept, startedAt).length > 0,
+  find(kept, { startedAt }, { earlier, shared }) {
+    const { database } = kept;
+    const { process = [] } = (shared.configuration ?? {}) as Partial<ConfigurationData>;
+    const loadedAt = Date.parse(String(process.find(({ name }) => name === 'startedAt')?.value));
+    const seen = new Set<string>();
+    return oldMoments(kept, startedAt).flatMap((one): FindingDraft[] => {
+      const { name, ms, read } = one;
+      const before = earlier.find(({ head, kept: other }) =>
+        oldMoments(other, head.startedAt).some(
+          (same) => same.ms === ms && same.name === name && same.read.table === read.table,
+        ),
+      );
+      const isAtStart = ms >= loadedAt && ms <= loadedAt + LOADING_MS;
+      if ((before === undefined && !isAtStart) || seen.has(name)) return [];
+      seen.add(name);
+      const clock = new Date(ms).toISOString().slice(11, 23);
+      const age = duration(startedAt - ms);
+      const same =
+        before === undefined
+          ? `${duration(ms - loadedAt)} after the process started`
+          : `the same as in ${requestText(before.head)}`;
+      const sentence = `${labelOf(database, one.query)} wrote ${excerpt(name, 40)} as ${clock}, ${age} before this request began and ${same}: it was computed once, not for each request`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+export const dateRules: readonly Rule[] = [dayMoved, lastDayLeftOut, hourMoved, monthFirst, momentMadeOnce];

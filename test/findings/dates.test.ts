@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Json } from '../../app/profiler/json.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 
@@ -144,5 +145,66 @@ describe('finding month-first', () => {
     expect(found('14.03.2025', '2025-03-14')).to.deep.equal([]);
     expect(found('04/03/2025', '2025-04-03'), 'may be American').to.deep.equal([]);
     expect(found('04.03.2025', '2025-04-02'), 'another day').to.deep.equal([]);
+  });
+});
+
+describe('finding moment-made-once', () => {
+  const MADE = '2026-12-01T02:53:59.790Z';
+  const at = (clock: string): number => Date.parse(`2026-12-01T${clock}Z`);
+  const stay = (value: Json, { column = 'entered_at', body = {}, read = '' } = {}) => ({
+    request: keptRequest({ body, sent: { enteredAt: value } }),
+    database: keptQueries(
+      { sql: 'select seen_at from plates where plate = $1', found: [{ seen_at: read }] },
+      {
+        sql: `insert into stays (plate, ${column}) values ($1, $2)`,
+        bindings: { plate: 'A', [column]: value },
+      },
+    ),
+  });
+  const head = { startedAt: at('02:54:07.141') };
+  const of = (kept: object, before: Json | null, started = '02:40:00.000'): string[] =>
+    sentencesOf('moment-made-once', kept, head, {
+      shared: {
+        configuration: { process: [{ name: 'startedAt', value: new Date(at(started)).toISOString() }] },
+      },
+      earlier:
+        before === null
+          ? []
+          : [
+              {
+                head: {
+                  token: 'aaaaaa',
+                  method: 'POST',
+                  url: '/stays',
+                  route: '/stays',
+                  startedAt: at('02:54:03.000'),
+                },
+                kept: stay(before),
+              },
+            ],
+    });
+  const start = 'insert into stays wrote entered_at as 02:53:59.790, 7.35 s before this request began and';
+
+  it('compares the moment with that of an earlier request, and with the start of the process', () => {
+    expect(of(stay(MADE), MADE)).to.deep.equal([
+      `${start} the same as in POST /stays (aaaaaa): it was computed once, not for each request`,
+    ]);
+    expect(of(stay(Date.parse(MADE)), MADE)).to.have.length(1);
+    expect(of(stay(MADE), null, '02:53:59.353')).to.deep.equal([
+      `${start} 437.0 ms after the process started: it was computed once, not for each request`,
+    ]);
+  });
+
+  it('finds nothing if the value is young, was received or read, or proves nothing', () => {
+    expect(of(stay(MADE), null), 'nothing to compare it with').to.deep.equal([]);
+    expect(of(stay(MADE), '2026-12-01T02:53:58.790Z')).to.deep.equal([]);
+    const now = '2026-12-01T02:54:07.143Z';
+    expect(of(stay(now), now)).to.deep.equal([]);
+    const whole = '2026-12-01T02:53:59.000Z';
+    expect(of(stay(whole), whole)).to.deep.equal([]);
+    expect(of(stay(MADE, { body: { enteredAt: MADE } }), MADE)).to.deep.equal([]);
+    expect(of(stay(MADE, { body: { at: Date.parse(MADE) } }), MADE)).to.deep.equal([]);
+    expect(of(stay(MADE, { read: '2026-12-01 02:53:59.790+00' }), MADE)).to.deep.equal([]);
+    expect(of(stay(MADE, { column: 'process_started_at' }), null, '02:53:59.353')).to.deep.equal([]);
   });
 });
