@@ -1,9 +1,11 @@
 /** Sums over rows that a join repeats, and totals that an OFFSET skips. */
+import { sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
-import type { Needs, Rule } from './shared/kept.ts';
-import { draftAt, labelOf, plainSql, PRIMARY, readsOf } from './shared/queries.ts';
+import type { Database, Needs, Query, Rule } from './shared/kept.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, runsOf, sqlOf } from './shared/queries.ts';
 import { offsetOf } from './shared/statement-reasons.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { count, excerpt, requestText } from './shared/wording.ts';
 
 /** The same text with a filler in place of quoted texts and what is in brackets, so that clauses and commas can be found. */
 function outline(sql: string): string {
@@ -177,4 +179,101 @@ const aggregateSkipped: Rule<Needs<'database'>> = {
   },
 };
 
-export const aggregateRules: readonly Rule[] = [joinedRowsSummed, aggregateSkipped];
+/** `sum(e.minutes) as minutes`, also within `coalesce(…, 0)::int`. */
+const SUM_OF =
+  /^(?:coalesce ?\( ?)?sum ?\( ?(\w+)\.(\w+) ?\)(?: ?, ?0(?:\.0+)? ?\))?(?:::\w+)?(?:(?: as)? (\w+))?$/i;
+const TABLES =
+  /(?:^|\bjoin |\( ?)(?:\w+\.)?(\w+)(?:(?: as)? (?!(?:on|left|right|full|inner|cross|join|using)\b)([\w>-]+))?/gi;
+
+interface JoinedSum {
+  column: string;
+  /** What is summed, and its table. */
+  of: string;
+  table: string;
+  joined: Set<string>;
+}
+
+/** Sums of one column, in a plain SELECT with joins. */
+function joinedSumsIn(database: Database, { read, query }: Read): JoinedSum[] {
+  if (read.verb !== 'select' || read.joins === 0 || query.found?.length !== query.rows) return [];
+  const select = selectOf(plainSql(database, query));
+  const tables = Array.from(select?.from.matchAll(TABLES) ?? [], ([, table = '', alias = table]) => ({
+    table: table.toLowerCase(),
+    alias,
+  }));
+  return (select?.columns ?? []).flatMap((text): JoinedSum[] => {
+    const [, alias, of = '', column = 'sum'] = SUM_OF.exec(text) ?? [];
+    const table = tables.find((one) => one.alias === alias)?.table;
+    if (table === undefined) return [];
+    const others = tables.map((one) => one.table).filter((one) => one !== table);
+    return [{ column, of, table, joined: new Set(others) }];
+  });
+}
+
+/** Of all groups: the one of a new row may be new. */
+function totalOf(query: Query, column: string): number {
+  return foundRows(query).reduce((total, row) => total + Number(row[column] ?? 0), 0);
+}
+
+function insertsInto(database: Database | undefined, table: string): Read[] {
+  return readsOf(database).filter(
+    ({ read, query }) =>
+      read.verb === 'insert' && read.table?.toLowerCase() === table && (query.rows ?? 0) > 0,
+  );
+}
+
+function hasJoinedSum({ database }: Needs<'database'>): boolean {
+  return readsOf(database).some((one) => joinedSumsIn(database, one).length > 0);
+}
+
+const sumMultiplied: Rule<Needs<'database'>> = {
+  name: 'sum-multiplied',
+  needs: ['database'],
+  labels: ['multiplied sum'],
+  why: 'Since an earlier run of the statement, its sum rose by a multiple of a value. In between, one row with that value was inserted into the table that is summed, and as many rows as the multiple into a joined table, by the same request.',
+  fix: 'Ask with `exists (select 1 from entry_labels …)` in place of the join, or sum up before you join. With `include` of Sequelize, use a subquery in `where`: an INNER JOIN repeats the row for each of its labels.',
+  compares: hasJoinedSum,
+  relates: hasJoinedSum,
+  find({ database }, { startedAt }, { earlier, siblings }) {
+    for (const one of readsOf(database)) {
+      const sums = joinedSumsIn(database, one);
+      if (sums.length === 0) continue;
+      const sql = sqlOf(database, one.query);
+      const bound = JSON.stringify(one.query.bindings);
+      const isSame = (query: Query): boolean =>
+        JSON.stringify(query.bindings) === bound &&
+        query.error === null &&
+        query.found?.length === query.rows;
+      const before = earlier
+        .map(({ head, kept }) => ({ head, query: runsOf(kept.database, sql).find(isSame) }))
+        .find(({ query }) => query !== undefined);
+      if (before?.query === undefined) continue;
+      const { head, query } = before;
+      const between = siblings.filter(
+        (other) => other.head.startedAt >= head.startedAt && other.head.startedAt <= startedAt,
+      );
+      for (const { column, of, table, joined } of sums) {
+        const writers = between.flatMap((other) =>
+          insertsInto(other.kept.database, table).map((insert) => ({ other, insert })),
+        );
+        const [writer] = writers;
+        if (writer === undefined || writers.length > 1 || writer.insert.query.rows !== 1) continue;
+        const { other, insert } = writer;
+        const added = Number(
+          insert.query.bindings.find(({ name }) => sameName(name) === sameName(of))?.value,
+        );
+        const risen = totalOf(one.query, column) - totalOf(query, column);
+        for (const name of added > 0 ? joined : []) {
+          const inserts = insertsInto(other.kept.database, name);
+          const times = inserts.reduce((sum, { query: { rows } }) => sum + (rows ?? 0), 0);
+          if (times < 2 || risen !== added * times) continue;
+          const sentence = `${excerpt(column, 40)} rose by ${count(risen)} since ${requestText(head)}, but ${requestText(other.head)} added one row with ${count(added)}, and ${times} to ${excerpt(name, 40)}: the join counts it ${times} times`;
+          return [{ ...draftAt(one, sentence, 'bad'), broke: 'response' }];
+        }
+      }
+    }
+    return [];
+  },
+};
+
+export const aggregateRules: readonly Rule[] = [joinedRowsSummed, aggregateSkipped, sumMultiplied];

@@ -72,3 +72,52 @@ describe('findings from sums and counts', () => {
       expect(of(sql, rows), sql).to.deep.equal([]);
   });
 });
+
+describe('finding sum-multiplied', () => {
+  const sql =
+    'SELECT SUM("entry"."minutes") AS "minutes", COUNT("entry"."id") AS "entries", "person"."name" FROM "entries" AS "entry" LEFT OUTER JOIN "people" AS "person" ON "entry"."person_id" = "person"."id" INNER JOIN ( "entry_labels" AS "labels->entry_labels" INNER JOIN "labels" AS "labels" ON "labels"."id" = "labels->entry_labels"."label_id") ON "entry"."id" = "labels->entry_labels"."entry_id" WHERE "entry"."project_id" = 1 GROUP BY "person"."id"';
+  const report = (...minutes: readonly string[]) => ({
+    database: keptQueries({ sql, rows: minutes.length, found: minutes.map((one) => ({ minutes: one })) }),
+  });
+  const requestAt = (startedAt: number, method: string, url: string, kept: object) => ({
+    head: { token: `a${startedAt}`, method, url, route: url, startedAt },
+    kept,
+  });
+  function of(after: readonly string[], { labels = 2, entries = 1, at = 20, text = sql } = {}): string[] {
+    const written = keptQueries(
+      {
+        sql: 'insert into entries (day, minutes) values ($1, $2)',
+        rows: entries,
+        bindings: { day: 'x', minutes: 180 },
+      },
+      { sql: 'insert into entry_labels (entry_id, label_id) values (4, 1), (4, 2)', rows: labels },
+    );
+    const own = report(...after);
+    for (const statement of own.database.statements) statement.sql = text;
+    return sentencesOf(
+      'sum-multiplied',
+      own,
+      { startedAt: 30 },
+      {
+        earlier: [requestAt(10, 'GET', '/billable', report('210'))],
+        siblings: [requestAt(at, 'POST', '/entries', { database: written })],
+      },
+    );
+  }
+
+  it('names the request that added the row, and how often the join counts it', () => {
+    const sentence =
+      'minutes rose by 360 since GET /billable (a10), but POST /entries (a20) added one row with 180, and 2 to entry_labels: the join counts it 2 times';
+    expect(of(['210', '360'])).to.deep.equal([sentence]);
+    expect(of(['570']), 'in one group').to.deep.equal([sentence]);
+  });
+
+  it('finds nothing without the proof', () => {
+    expect(of(['210', '180']), 'counted once').to.deep.equal([]);
+    expect(of(['210', '540']), 'not as often as rows').to.deep.equal([]);
+    expect(of(['210', '180'], { labels: 1 })).to.deep.equal([]);
+    expect(of(['210', '360'], { entries: 2 }), 'two rows').to.deep.equal([]);
+    expect(of(['210', '360'], { at: 5 }), 'before both').to.deep.equal([]);
+    expect(of(['210', '360'], { text: sql.replace('= 1', '= 2') }), 'another statement').to.deep.equal([]);
+  });
+});
