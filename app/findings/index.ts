@@ -39,6 +39,7 @@ import { sequentialRules } from './sequential.ts';
 import { sessionRules } from './sessions.ts';
 import { statementRules } from './statements.ts';
 import { swallowedRules } from './swallowed.ts';
+import { resultsSwapped } from './swapped.ts';
 import { timeRules } from './time.ts';
 import { transactionRules } from './transactions.ts';
 import { valueRules } from './values.ts';
@@ -75,6 +76,7 @@ export function createFindingRules(): FindingRule[] {
     retriedCall,
     ...callRules,
     callFilterIgnored,
+    resultsSwapped,
     ...graphqlRules,
     ...swallowedRules,
     ...timeRules,
