@@ -16,6 +16,7 @@ import { dateRules } from './dates.ts';
 import { encodingRules } from './encodings.ts';
 import { endingRules } from './endings.ts';
 import { errorRules } from './errors.ts';
+import { zeroReplaced } from './fallbacks.ts';
 import { browserFailed } from './front-end.ts';
 import { graphqlRules } from './graphql.ts';
 import { heldRules } from './held.ts';
@@ -56,6 +57,7 @@ export function createFindingRules(): FindingRule[] {
     ...predicateRules,
     ...aggregateRules,
     ...valueRules,
+    zeroReplaced,
     ...dateRules,
     ...numberRules,
     ...lostRules,
