@@ -50,7 +50,8 @@ describe('since the last request like this', () => {
         res.json(await knex('items').whereNotIn('id', busy).select('id'));
       });
       app.post('/tours', async (_req, res) => {
-        const [{ id } = { id: 0 }] = await knex('tours').insert({ title: 'Alps', day: 'monday' }).returning<{ id: number }[]>('id'); // prettier-ignore
+        const [{ id } = { id: 0 }] = await knex('tours').insert({ title: 'Alps' }).returning<{ id: number }[]>(['id', 'day']); // prettier-ignore
+        await knex('tours').where({ id }).update({ day: 'monday' });
         res.json(await knex('tours').where({ id }).first());
       });
       app.get('/sorted', async ({ query }, res) => {
@@ -60,6 +61,18 @@ describe('since the last request like this', () => {
       app.get('/latest', (_req, res) => {
         res.json({ items: newest.map((id) => ({ id, name: `no. ${id}` })), count: newest.length });
         newest = [3, 4, 5];
+      });
+      app.get('/named/:name', async ({ params }, res) => {
+        const { rows } = await knex.raw<{ rows: object[] }>(
+          `select max(i.price) from items i join (tours t join items j on j.id = t.guide) on true where i.name = ?`,
+          [params.name],
+        );
+        res.json([rows, await knex('items').where({ name: params.name }).select('price')]);
+      });
+      app.post('/named', async (_req, res) => {
+        await knex('items').insert(['Fork', 'Plate', 'Glass'].map((name, price) => ({ name, price })));
+        await knex('tours').insert({ title: 'Table' });
+        res.status(201).end();
       });
       app.post('/items', async (_req, res) => {
         await knex('items').insert({ name: 'Bowl', price: 300, password: 'third secret' });
@@ -121,6 +134,14 @@ describe('since the last request like this', () => {
     expect((await since(await ask('/latest'))).slice(1)).to.deep.equal([
       'response items: 2 new: id 4, 5; 2 gone: id 1, 2',
     ]);
+  });
+
+  it('names of several written rows the one that was asked for, and the other tables', async () => {
+    await ask('/named/Plate');
+    await ask('/named', { method: 'POST' });
+    expect((await since(await ask('/named/Plate'))).at(-1)).to.equal(
+      'POST /named wrote items in between: name "Plate", price 1, and 2 more rows; also tours LINE',
+    );
   });
 
   it('names the values of rows of a page that is no JSON', async () => {

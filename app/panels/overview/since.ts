@@ -211,8 +211,9 @@ function readTables(other: Other): Set<string> {
     const tokens = significant(sql, system).map(([, text]) => bare(text).toLowerCase());
     const named = tokens.flatMap((text, at) => {
       if (text !== 'from' && text !== 'join') return [];
-      const isQualified = tokens[at + 2] === '.';
-      return tokens[at + (isQualified ? 3 : 1)] ?? [];
+      // `join (labels join …)`
+      const first = tokens[at + 1] === '(' ? at + 2 : at + 1;
+      return tokens[tokens[first + 1] === '.' ? first + 2 : first] ?? [];
     });
     for (const one of [table, ...named]) if (one !== undefined) tables.add(one);
   }
@@ -231,26 +232,65 @@ function writesOf(other: Other): Written[] {
   });
 }
 
-/** `: guide_id null, day "2027-01-14"`: first what the statements name. Of a new row also the columns that a later read of it shows as NULL. */
-function valuesText(other: Other, written: Written, asked: string): string {
+interface OwnAsked {
+  /** Its statements. */
+  text: string;
+  /** What they were given, as text. */
+  values: ReadonlySet<string>;
+}
+
+/** Of an INSERT of several rows: the one with most of the values that this request asked with, and how many there are. */
+function writtenRow({ bindings }: Query, asked: OwnAsked): { values: Map<string, Json>; rows: number } {
+  const again = bindings.findIndex(({ name }, at) => at > 0 && name === bindings[0]?.name);
+  const width = again === -1 ? Math.max(1, bindings.length) : again;
+  const rows = Array.from({ length: Math.ceil(bindings.length / width) }, (_, row) =>
+    bindings.slice(row * width, (row + 1) * width),
+  ).filter((row) => row.every(({ name }, at) => name === bindings[at]?.name));
+  const sharedBy = (row: typeof bindings): number =>
+    row.filter(({ value }) => asked.values.has(JSON.stringify(value))).length;
+  const [most = []] = rows.toSorted((a, b) => sharedBy(b) - sharedBy(a));
+  return { values: new Map(most.map(({ name, value }) => [name, value])), rows: rows.length };
+}
+
+/**
+ * `: guide_id null, day "2027-01-14"`: first what the statements name. Of a new row also the columns that a later read of it shows as NULL, or
+ * what was written there after that.
+ */
+function valuesText(other: Other, written: Written, asked: OwnAsked): string {
   const { sql, query, table } = written;
-  const values = new Map(query.bindings.map(({ name, value }) => [name, value]));
-  const later = statementsOf(other).filter((one) => one.query.startMs >= query.startMs);
+  const { values, rows } = writtenRow(query, asked);
+  const later = statementsOf(other).filter(
+    (one) => one.query.startMs >= query.startMs && aboutStatement(one.sql, one.system).table === table,
+  );
   const isNew = /^\s*insert\b/i.test(sql);
+  const setLater = new Map(
+    later.flatMap((one) =>
+      one.query === query || !isWriting(one.sql)
+        ? []
+        : one.query.bindings.map(({ name, value }) => [name, value] as const),
+    ),
+  );
   for (const one of isNew ? later : []) {
     const [row, ...others] = foundRows(one.query);
-    if (aboutStatement(one.sql, one.system).table !== table || others.length > 0) continue;
+    if (others.length > 0) continue;
     for (const [name, value] of Object.entries(row ?? {}))
-      if (value === null && !values.has(name)) values.set(name, value);
+      if (value === null && !values.has(name)) values.set(name, setLater.get(name) ?? null);
   }
   const rank = (name: string): number =>
-    name === 'id' ? -1 : Number(new RegExp(`\\b${name.replace(/\W/g, '.')}\\b`, 'i').test(asked));
+    name === 'id' ? -1 : Number(new RegExp(`\\b${name.replace(/\W/g, '.')}\\b`, 'i').test(asked.text));
   const texts = [...values]
     .filter(([name, value]) => /^\w+$/.test(name) && !(typeof value === 'string' && isMasked(value)))
     .toSorted(([a], [b]) => rank(b) - rank(a))
     .slice(0, MOST_VALUES)
     .map(([name, value]) => `${name} ${shown(value)}`);
-  return texts.length === 0 ? '' : `: ${texts.join(', ')}`;
+  const more = rows > 1 ? `, and ${count(rows - 1, 'more row')}` : '';
+  return texts.length === 0 ? '' : `: ${texts.join(', ')}${more}`;
+}
+
+/** `; also entry_labels`: other tables of those that it wrote. */
+function alsoWritten(writes: readonly Written[], first: Written): string {
+  const tables = [...new Set(writes.map(({ table }) => table))].filter((table) => table !== first.table);
+  return tables.length === 0 ? '' : `; also ${tables.slice(0, MOST_WRITES).join(', ')}`;
 }
 
 /** Requests in between that wrote what this one or those like it read, the newest first. */
@@ -260,9 +300,13 @@ function writesBetween(
   { others, alike }: Record<'others' | 'alike', readonly Other[]>,
 ): BesideRow[] {
   const read = new Set(alike.flatMap((one) => [...readTables(one)]));
-  const asked = statementsOf(own)
-    .map(({ sql }) => sql)
-    .join('\n');
+  const statements = statementsOf(own);
+  const asked = {
+    text: statements.map(({ sql }) => sql).join('\n'),
+    values: new Set(
+      statements.flatMap(({ query }) => query.bindings.map(({ value }) => JSON.stringify(value))),
+    ),
+  };
   return others
     .filter(({ head: { startedAt, durationMs } }) => {
       const endedAt = startedAt + (durationMs ?? Infinity);
@@ -270,13 +314,14 @@ function writesBetween(
     })
     .flatMap((other): BesideRow[] => {
       const { token, method, url } = other.head;
-      const written = writesOf(other).find(({ table }) => read.has(table));
+      const writes = writesOf(other).filter(({ table }) => read.has(table));
+      const [written] = writes;
       if (written === undefined) return [];
       return [
         {
           token,
           label: `${method} ${url}`.slice(0, 200),
-          text: `wrote ${written.table} in between${valuesText(other, written, asked)}`,
+          text: `wrote ${written.table} in between${valuesText(other, written, asked)}${alsoWritten(writes, written)}`,
           place: written.query.caller,
           fields: [{ label: 'Token', value: token }],
         },
