@@ -1,4 +1,4 @@
-/** Numbers that were joined as texts, cut off, or lost digits. Sentences have names, never values. */
+/** Numbers that were joined as texts, cut off, or lost digits. */
 import { escapeRegExp } from '../profiler/escape-regexp.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
@@ -145,7 +145,7 @@ function numbersOf({ requestBody, requestHeaders }: Call): { name: string; value
         : []
       : leavesOf(json.value);
   return pairs.flatMap(({ name, value }) =>
-    /^\d+$/.test(String(value)) ? [{ name, value: Number(value) }] : [],
+    NUMBER.test(String(value)) ? [{ name, value: Number(value) }] : [],
   );
 }
 
@@ -178,6 +178,79 @@ const centLost: Rule<Needs<'request', 'database' | 'http_client'>> = {
       return [{ broke: 'unseen', severity: 'bad', sentence: `${callName(call)} ${what}`, ...at }];
     });
     return [...written, ...called];
+  },
+};
+
+/** `21,50` and `1.249,00`: a comma before one or two digits at the end separates decimals. */
+const WITH_COMMA = /^(?:[€$£]\s?)?(-?\d{1,3}(?:[.'’\s]\d{3})+|-?\d{1,9}),(\d{1,2})(?:\s?[€$£%])?$/;
+const OF_MONEY = /cent|minor|amount|price|cost|total|sum|fee/i;
+
+interface CommaText {
+  name: string;
+  text: string;
+  number: number;
+  /** What `parseFloat` makes of it. */
+  cut: number;
+  decimals: number;
+}
+
+function commaTexts(request: KeptRequest): CommaText[] {
+  return receivedFields(request).flatMap(({ name, value }): CommaText[] => {
+    const text = typeof value === 'string' ? value.trim() : '';
+    const [, whole = '', decimals] = WITH_COMMA.exec(text) ?? [];
+    if (decimals === undefined) return [];
+    const number = Number(`${whole.replace(/[^\d-]/g, '')}.${decimals}`);
+    const cut = parseFloat(text.replace(/[€$£\s]/g, ''));
+    return cut === number ? [] : [{ name, text, number, cut, decimals: Number(decimals) }];
+  });
+}
+
+/** The number under the name of the text, or 100 times of it under that of an amount. */
+function commaLostIn(texts: readonly CommaText[], given: readonly { name: string; value: Json }[]) {
+  const numbers = given.flatMap(({ name, value }) => {
+    const isNumber = typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value));
+    return isNumber ? [{ name, value: Number(value) }] : [];
+  });
+  const has = (value: number): boolean => numbers.some((one) => one.value === value);
+  return texts.flatMap(({ name, text, number, cut, decimals }) => {
+    // Both numbers of a list or of a range are given.
+    if (has(number) || has(Math.round(number * 100)) || has(decimals)) return [];
+    const cents = [Math.round(cut * 100), Math.trunc(cut * 100)];
+    const found = numbers.find(
+      (one) =>
+        (one.value === cut && sameName(one.name) === sameName(name)) ||
+        (cents.includes(one.value) && OF_MONEY.test(one.name)),
+    );
+    if (found === undefined) return [];
+    const right = found.value === cut ? number : Math.round(number * 100);
+    return [
+      `got ${found.value} for ${excerpt(found.name, 40)}, not ${right}: ${excerpt(name, 40)} was received as “${excerpt(text, 30)}”, and parseFloat knows no decimal comma`,
+    ];
+  })[0];
+}
+
+const commaLost: Rule<Needs<'request', 'database' | 'http_client'>> = {
+  name: 'comma-lost',
+  needs: ['request'],
+  labels: ['comma lost'],
+  why: 'A text with a decimal comma was received. A statement or a call got the number that `parseFloat` reads up to the comma, under its name, or 100 times of it for an amount. The right number was not in it.',
+  fix: 'Take the points out and replace the comma before you convert: `Number(text.replaceAll(".", "").replace(",", "."))`. Refuse a text that has another form with 422, rather than to read its beginning.',
+  explains: ['value-changed'],
+  find({ request, database, http_client: client }) {
+    const texts = commaTexts(request);
+    if (texts.length === 0) return [];
+    const bound = readsOf(database).flatMap((one): FindingDraft[] => {
+      const what = commaLostIn(texts, one.query.bindings);
+      if (what === undefined || database === undefined) return [];
+      return [draftAt(one, `${labelOf(database, one.query)} ${what}`, 'bad')];
+    });
+    const called = (client?.calls ?? []).flatMap((call, index): FindingDraft[] => {
+      const what = commaLostIn(texts, numbersOf(call));
+      if (what === undefined) return [];
+      const at = { panel: 'http_client', anchor: `c${index + 1}`, place: call.caller };
+      return [{ broke: 'unseen', severity: 'bad', sentence: `${callName(call)} ${what}`, ...at }];
+    });
+    return [...bound.slice(0, 1), ...called.slice(0, 1)];
   },
 };
 
@@ -556,6 +629,7 @@ export const numberRules: readonly Rule[] = [
   numbersJoined,
   nextPageJoined,
   centLost,
+  commaLost,
   digitsLost,
   textCompared,
   neverEqual,

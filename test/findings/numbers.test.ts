@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Json } from '../../app/profiler/json.ts';
 import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
-import { draftsOf } from '../support/find-by-rule.ts';
+import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 
 interface AskedCall {
   sent?: Json;
@@ -65,6 +65,40 @@ describe('findings from numbers', () => {
     expect(of(19.99, { sent: { cents: 1999 } })).to.deep.equal([]);
     expect(of(19.99, { sent: { cents: 1999, fee: 1998 } })).to.deep.equal([]);
     expect(of(20.5, { sent: { cents: 2050 } })).to.deep.equal([]);
+  });
+
+  it('a decimal comma that was lost on the way to a statement or a service', () => {
+    const of = (price: Json, bindings: Record<string, Json>): string[] =>
+      sentencesOf('comma-lost', {
+        request: keptRequest({ body: { items: [{ price }] } }),
+        database: keptQueries({ sql: 'insert into items (a, b) values ($1, $2)', bindings }),
+      });
+    const end = (text: string): string =>
+      `: price was received as “${text}”, and parseFloat knows no decimal comma`;
+    expect(of('21,50', { cents: 2100 })).to.deep.equal([
+      `insert into items got 2100 for cents, not 2150${end('21,50')}`,
+    ]);
+    expect(of('1.249,00', { cents: 125 })).to.deep.equal([
+      `insert into items got 125 for cents, not 124900${end('1.249,00')}`,
+    ]);
+    expect(of('1.249,00', { price: '1.249' })).to.deep.equal([
+      `insert into items got 1.249 for price, not 1249${end('1.249,00')}`,
+    ]);
+    for (const [price, bindings] of [
+      ['21,50', { cents: 2150 }],
+      ['21,50', { price: 21.5 }],
+      ['21,50', { quantity: 21 }],
+      ['21,50', { quantity: 2100 }],
+      ['21,00', { price: 21 }],
+      ['10,20', { price: 10, price_to: 20 }],
+      ['1,249', { price: 1 }],
+      ['21.50', { price: 21 }],
+    ] as const)
+      expect(of(price, bindings), price).to.deep.equal([]);
+    const call = { sent: { cents: 2100 } };
+    expect(found('comma-lost', { body: { price: '21,50' } }, { calls: [call] })[0]).to.include({
+      anchor: 'c1',
+    });
   });
 
   it('a next page that is a text with a number behind it', () => {
