@@ -5,6 +5,8 @@ import { type Comparison, givenValue } from '../panels/shared/read-statement.ts'
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
+import { isMasked } from '../profiler/masking/redact.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import type { Database, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
 import { OWNER, textsIn } from './shared/conditions.ts';
 import {
@@ -15,10 +17,12 @@ import {
   PRIMARY,
   type Read,
   readsOf,
+  rolledBack,
   runsOf,
   sqlOf,
+  textOf,
 } from './shared/queries.ts';
-import { bracketed, count, excerpt } from './shared/wording.ts';
+import { bracketed, count, excerpt, requestText } from './shared/wording.ts';
 import { limitOf } from './shared/statement-reasons.ts';
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
@@ -195,43 +199,116 @@ const orWithoutBrackets: Rule<Needs<'database'>> = {
 const NOT_IN =
   /\b(?:\w+\.)?(\w+) not in ?\( ?select (?:distinct )?(?:\w+\.)?(\w+) from (?:\w+\.)?(\w+)(?: (?!where\b)(?:as )?\w+)?(?: where ([^()]*))?\)/i;
 
+interface NullableList {
+  column: string;
+  table: string;
+  /** The WHERE of the subselect. */
+  condition: string;
+  isTree: boolean;
+}
+
 /** A column that a NOT IN selects, and that may be NULL, as that of the parent is in a tree; null: there is none. */
-function nullableList(sql: string): { column: string; table: string; isTree: boolean } | null {
+function nullableList(sql: string): NullableList | null {
   const [found, , column = '', table = '', condition = ''] = NOT_IN.exec(sql) ?? [];
   if (found === undefined) return null;
   const isKept = PRIMARY.test(column) || new RegExp(String.raw`\b${column}\b`, 'i').test(condition);
   const isTree = new RegExp(String.raw`\bfrom (?:\w+\.)?${table}\b.* not in`, 'i').test(sql);
-  return isKept ? null : { column, table, isTree };
+  return isKept ? null : { column, table, condition, isTree };
 }
 
 /** A list that gets shorter row by row ends with one. */
 const FEWEST_BEFORE = 2;
 
+/** Equalities of the subselect that a row has to fulfil; null if it asks for anything else. */
+function asksOfList({ read, query }: Read, { condition }: NullableList): Map<string, string> | null {
+  const parts = condition === '' ? [] : condition.split(/ and /i);
+  const asked = parts.map((part) => /^(?:\w+\.)?(\w+) = \S.*$/.exec(part.trim())?.[1] ?? '');
+  const values = new Map<string, string>();
+  for (const column of asked) {
+    const of = (read.where ?? []).filter((one) => one.column === column && one.operator === '=');
+    const [value] = of.length === 1 && of[0] !== undefined ? textsIn(of[0], query) : [];
+    // Nothing is known of a row whose value is masked.
+    if (value === undefined || isMasked(value)) return null;
+    values.set(column, value);
+  }
+  return values;
+}
+
+function nullInserted({ column, table }: NullableList, { read, query }: Read): Record<string, Json> | null {
+  const names = query.bindings.map(({ name }) => name);
+  // Several rows have each name several times.
+  if (read.verb !== 'insert' || query.rows === 0 || new Set(names).size < names.length) return null;
+  const row = Object.fromEntries(query.bindings.map(({ name, value }) => [name, value]));
+  return read.table === table && row[column] === null ? row : null;
+}
+
+/** The request that inserted a row with NULL into the list of a NOT IN, if nothing is known to have changed that table since. */
+function nullWriter(
+  one: Read,
+  list: NullableList,
+  others: readonly OtherRequest[],
+): { head: ProfileHead; place: string | null } | null {
+  const asked = asksOfList(one, list);
+  if (asked === null) return null;
+  for (const { head, kept } of others.toSorted((a, b) => b.head.startedAt - a.head.startedAt)) {
+    if (kept.database === undefined) continue;
+    const undone = rolledBack(kept.database);
+    const writes = readsOf(kept.database).filter(
+      ({ read, query, index }) =>
+        read.verb !== 'select' && read.table === list.table && query.rows !== 0 && !undone.has(index),
+    );
+    for (const write of writes.toReversed()) {
+      if (write.read.verb !== 'insert') return null;
+      const row = nullInserted(list, write);
+      if (row === null) continue;
+      const isListed = [...asked].every(([column, value]) => textOf(row[column]) === value);
+      if (isListed) return { head, place: write.query.caller };
+    }
+  }
+  return null;
+}
+
+function hasNullableList({ database }: Needs<'database'>): boolean {
+  return database.queries.some(
+    (query) => query.rows === 0 && nullableList(plainSql(database, query)) !== null,
+  );
+}
+
 const notInNull: Rule<Needs<'database'>> = {
   name: 'not-in-null',
   needs: ['database'],
   labels: ['NOT IN'],
-  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL, and found no row: neither here nor in an earlier request of this route, or the one before found several. A subselect of another table is a note without earlier rows.',
+  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL, and found no row. An earlier request inserted such a NULL, or this route found none before or several. A subselect of another table is a note without either.',
   fix: 'Use `not exists (select 1 from … where …)`, or exclude NULL in the subselect (`where parent_id is not null`).',
-  compares: ({ database }) =>
-    database.queries.some((query) => query.rows === 0 && nullableList(plainSql(database, query)) !== null),
-  find({ database }, _head, { earlier }) {
+  compares: hasNullableList,
+  relates: hasNullableList,
+  find({ database }, _head, { earlier, siblings }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { query } = one;
       const list = query.rows === 0 ? nullableList(plainSql(database, query)) : null;
       if (list === null) return [];
-      const before = earlier.flatMap(({ kept }) => runsOf(kept.database, sqlOf(database, query)));
+      const runs = earlier.flatMap(({ kept }) => runsOf(kept.database, sqlOf(database, query)));
+      const valuesOf = ({ bindings }: Query): string => JSON.stringify(bindings.map(({ value }) => value));
+      const same = runs.filter((run) => valuesOf(run) === valuesOf(query));
+      // With other values, fewer or more rows say little.
+      const before = same.length > 0 ? same : runs;
       const { column, table, isTree } = list;
       const foundBefore = before.some(({ rows }) => rows !== 0);
       const latest = before[0]?.rows ?? 0;
-      if (isTree ? foundBefore || before.length === 0 : foundBefore && latest < FEWEST_BEFORE) return [];
       const noneBefore = before.length === 0 ? '' : `, nor did ${count(before.length, 'earlier request')}`;
-      const others = foundBefore ? `, although the request before found ${count(latest)}` : noneBefore;
+      const others = foundBefore ? `, although it found ${count(latest)} before` : noneBefore;
+      const label = `${labelOf(database, query)} found no row${others}: NOT IN is never true if`;
+      const writer = nullWriter(one, list, [...siblings, ...earlier]);
+      if (writer !== null) {
+        const at = bracketed(writer.place);
+        const sentence = `${label} ${column} is NULL in one row of ${table}, as in the row that ${requestText(writer.head)} inserted${at}`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      if (isTree ? foundBefore || before.length === 0 : foundBefore && latest < FEWEST_BEFORE) return [];
       const example = isTree
         ? `its subselect has NULL, such as the ${column} of a row without a parent`
         : `${column} is NULL in one row of ${table}`;
-      const sentence = `${labelOf(database, query)} found no row${others}: NOT IN is never true if ${example}`;
-      return [draftAt(one, sentence, isTree || foundBefore ? 'warn' : 'info')];
+      return [draftAt(one, `${label} ${example}`, isTree || foundBefore ? 'warn' : 'info')];
     });
   },
 };

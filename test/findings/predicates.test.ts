@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
-import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 type Database = ReturnType<typeof keptQueries>;
 
@@ -109,7 +109,7 @@ describe('findings from conditions and keys', () => {
       'select … from categories found no row: NOT IN is never true if category_id is NULL in one row of products',
     ]);
     expect(found('not-in-null', query(other, 0), undefined, [query(other, 2)])).to.deep.equal([
-      'select … from categories found no row, although the request before found 2: NOT IN is never true if category_id is NULL in one row of products',
+      'select … from categories found no row, although it found 2 before: NOT IN is never true if category_id is NULL in one row of products',
     ]);
     const severities = [[], [query(other, 2)]].map((earlier) => {
       const beside = { siblings: [], earlier: earlier.map((database) => ({ head: {}, kept: { database } })) };
@@ -126,6 +126,45 @@ describe('findings from conditions and keys', () => {
       'select id from categories',
     ])
       expect(found('not-in-null', query(list, 0), undefined, [query(list, 0)]), list).to.deep.equal([]);
+  });
+
+  it('a NOT IN whose NULL another request inserted', () => {
+    const asked = (segment: string, rows: number) =>
+      keptQueries({
+        sql: 'select "id" from "contacts" where "contacts"."id" not in (select "contact_id" from "optouts" where "channel" = $1) and "segment" = $2',
+        bindings: { channel: 'mail', segment },
+        rows,
+      });
+    const insert = (bindings: Readonly<Record<string, string | number | null>>, rows = 1): AskedQuery => ({
+      sql: 'insert into "optouts" ("channel", "contact_id") values ($1, $2) returning "id"',
+      bindings,
+      rows,
+      caller: 'src/optouts.ts:6',
+    });
+    const by = (...writes: readonly AskedQuery[]) => {
+      const head = { method: 'POST', route: '/optouts', url: '/optouts', token: 'a1b2c3', startedAt: 3 };
+      const earlier = [asked('donors', 1), asked('parents', 2)].map((database, at) => ({
+        head: { startedAt: 2 - at },
+        kept: { database },
+      }));
+      const siblings = [{ head, kept: { database: keptQueries(...writes) } }];
+      const kept = { database: asked('parents', 0), request: keptRequest() };
+      return draftsOf('not-in-null', kept, { method: 'GET', status: 200 }, { earlier, siblings }).map(
+        ({ severity, sentence }) => `${severity}: ${sentence}`,
+      );
+    };
+    const unknown = 'select … from contacts found no row, although it found 2 before: NOT IN is never true if contact_id is NULL in one row of optouts'; // prettier-ignore
+    const listed = insert({ channel: 'mail', contact_id: null });
+    expect(by(listed)).to.deep.equal([
+      `bad: ${unknown}, as in the row that POST /optouts (a1b2c3) inserted (src/optouts.ts:6)`,
+    ]);
+    for (const [why, ...writes] of [
+      ['the subselect asks for another channel', insert({ channel: 'sms', contact_id: null })],
+      ['no NULL', insert({ channel: 'mail', contact_id: 4 })],
+      ['nothing inserted', insert({ channel: 'mail', contact_id: null }, 0)],
+      ['deleted since', listed, { sql: 'delete from optouts where contact_id is null' }],
+    ] as [string, ...AskedQuery[]][])
+      expect(by(...writes), why).to.deep.equal([`warn: ${unknown}`]);
   });
 
   it('rows that are sorted by a constant', () => {
