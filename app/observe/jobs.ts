@@ -128,19 +128,30 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
     };
   }
 
+  function linkTo(id: string, { key }: JobsAdded, by: { token: string; place: string | null }): void {
+    addedBy.set(`${key}:${id}`, by);
+    dropOldest(addedBy, MOST_ADDED);
+  }
+
   function add(message: JobsAdded): void {
     let called: Called | null = null;
     const keys = message.jobs.map(({ name, data, opts }) => {
       const key = { doneIn: done.get(`${message.key}:${textOf(opts?.jobId)}`) };
-      calls.begin(key, (find) => ({
-        queue: truncateText(message.queue, NAME_LENGTH),
-        name: textOf(name),
-        id: null,
-        data: toPlain(data, DATA),
-        delayMs: numberOf(opts?.delay),
-        error: null,
-        ...(called ??= find()),
-      }));
+      calls.begin(key, (find, { token }) => {
+        called ??= find();
+        // Such a job may be done before the request that added it has heard of it.
+        const ownId = textOf(opts?.jobId);
+        if (ownId !== '') linkTo(ownId, message, { token, place: called.caller });
+        return {
+          queue: truncateText(message.queue, NAME_LENGTH),
+          name: textOf(name),
+          id: null,
+          data: toPlain(data, DATA),
+          delayMs: numberOf(opts?.delay),
+          error: null,
+          ...called,
+        };
+      });
       return key;
     });
     adding.set(message, keys);
@@ -157,9 +168,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
             isRemovedLater: isRemovedSoon(removeOnComplete),
             ...(key.doneIn === undefined ? {} : { doneIn: key.doneIn }),
           };
-        if (fact.id === null) return;
-        addedBy.set(`${message.key}:${fact.id}`, { token, place: fact.caller });
-        dropOldest(addedBy, MOST_ADDED);
+        if (fact.id !== null) linkTo(fact.id, message, { token, place: fact.caller });
       });
   }
 
