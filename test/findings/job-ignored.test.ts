@@ -35,7 +35,7 @@ describe('finding job-ignored', () => {
   });
   before(() => {
     undo = bullmqPatch.patch(bullmq);
-    queue = new bullmq.Queue('mails', { connection: { path: path(), maxRetriesPerRequest: null } });
+    queue = new bullmq.Queue('invoices', { connection: { path: path(), maxRetriesPerRequest: null } });
   });
   after(async () => {
     await queue?.obliterate({ force: true });
@@ -45,18 +45,20 @@ describe('finding job-ignored', () => {
   const post = async (address: string) => await ask(address, { method: 'POST' });
 
   it('names a job whose id another one has, and shows the id among the steps', async () => {
-    const first = await post('/by-customer/7');
-    await post('/by-customer/7');
-    const { of, profile } = await post('/by-customer/7');
-    const stored = (await queue.getJob('by-customer-7')) as bullmq.Job<{ invoice: number }> | undefined;
+    // Of its own for a second try, which would find the job of the first.
+    const id = made + 7;
+    const first = await post(`/by-customer/${id}`);
+    await post(`/by-customer/${id}`);
+    const { of, profile } = await post(`/by-customer/${id}`);
+    const stored = (await queue.getJob(`by-customer-${id}`)) as bullmq.Job<{ invoice: number }> | undefined;
     expect(stored?.data.invoice, 'BullMQ did ignore it').to.be.below(made);
     const [finding] = of('job-ignored');
     expect(finding?.sentence).to.equal(
-      `The job mails/invoice has the id by-customer-7 of one that POST /:kind/:id (${first.profile.token}) had added, but other data (invoice ${made}, not ${made - 2}): as long as that one is stored, waiting or done, BullMQ does not add this one`,
+      `The job invoices/invoice has the id by-customer-${id} of one that POST /:kind/:id (${first.profile.token}) had added, but other data (invoice ${made}, not ${made - 2}): as long as that one is stored, waiting or done, BullMQ does not add this one`,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
     expect(finding?.place).to.match(/job-ignored\.test\.ts:28$/);
-    expect(await ask.page(urls.profileMarkdown(profile.token))).to.contain('own id by-customer-7');
+    expect(await ask.page(urls.profileMarkdown(profile.token))).to.contain(`own id by-customer-${id}`);
   });
 
   it('names it, too, where many done jobs are stored', async () => {
@@ -69,7 +71,7 @@ describe('finding job-ignored', () => {
     const [finding] = (await post('/same/7')).of('job-ignored');
     expect(finding).to.include({
       severity: 'info',
-      sentence: `The job mails/invoice has the id same of one that POST /:kind/:id (${first.profile.token}) had added: as long as that one is stored, waiting or done, BullMQ does not add this one`,
+      sentence: `The job invoices/invoice has the id same of one that POST /:kind/:id (${first.profile.token}) had added: as long as that one is stored, waiting or done, BullMQ does not add this one`,
     });
   });
 
