@@ -4,6 +4,7 @@
  */
 import type { FindingRule } from '../profiler/read/finding-rule.ts';
 import { aggregateRules } from './aggregates.ts';
+import { amountRules } from './amounts.ts';
 import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
@@ -59,6 +60,7 @@ export function createFindingRules(): FindingRule[] {
     ...valueRules,
     zeroReplaced,
     ...dateRules,
+    ...amountRules,
     ...numberRules,
     ...lostRules,
     ...missingRules,
