@@ -262,34 +262,56 @@ function partsOf(url: string): { name: string; value: string }[] {
   return [...path, ...Array.from(at?.searchParams ?? [], ([name, value]) => ({ name, value }))];
 }
 
-/** Whether work ran after the key was not found, and before this request stored it; null: it did not. */
-function betweenMissAndFill({ cache }: Partial<Kept>, key: string): ((work: Interval) => boolean) | null {
-  const items = cache?.items ?? [];
-  const miss = items.find((item) => item.key === key && item.hits === 0);
-  const filled = miss === undefined ? null : fillOf(items, miss);
-  if (miss === undefined || filled === null) return null;
-  return ({ startMs }) => startMs >= endOf(miss) && startMs < filled.fill.startMs;
-}
-
 interface Part {
   name: string;
   value: string | null;
 }
 
-/** The first call or statement that read with such a name and value. */
-function readWith(
-  { http_client, database }: Partial<Kept>,
-  isWithin: (work: Interval) => boolean,
-  isIt: (part: Part) => boolean,
-): { value: string | null; with: string } | null {
-  for (const call of http_client?.calls ?? []) {
-    const part = isReading(call) && isWithin(call) ? partsOf(call.url).find(isIt) : undefined;
-    if (part !== undefined) return { value: part.value, with: callName(call) };
-  }
-  for (const { read, query } of readsOf(database)) {
-    if (database === undefined || read.verb !== 'select' || !isWithin(query)) continue;
-    const part = query.bindings.map(({ name, value }) => ({ name, value: textOf(value) })).find(isIt);
-    if (part !== undefined) return { value: part.value, with: labelOf(database, query) };
+/** A call or statement that reads, and what it was given. */
+interface Reading {
+  work: Interval;
+  parts: Part[];
+  with: string;
+}
+
+function readingsOf({ http_client, database }: Partial<Kept>): Reading[] {
+  const calls = (http_client?.calls ?? []).filter(isReading).map((call) => ({
+    work: call,
+    parts: partsOf(call.url),
+    with: callName(call),
+  }));
+  if (database === undefined) return calls;
+  const statements = readsOf(database).filter(({ read }) => read.verb === 'select');
+  return [
+    ...calls,
+    ...statements.map(({ query }) => ({
+      work: query,
+      parts: query.bindings.map(({ name, value }) => ({ name, value: textOf(value) })),
+      with: labelOf(database, query),
+    })),
+  ];
+}
+
+/** Those that ran after the key was not found, and before this request stored it. */
+function readingsForFill(kept: Partial<Kept>, key: string): Reading[] {
+  const items = kept.cache?.items ?? [];
+  const miss = items.find((item) => item.key === key && item.hits === 0);
+  const filled = miss === undefined ? null : fillOf(items, miss);
+  if (miss === undefined || filled === null) return [];
+  return readingsOf(kept).filter(
+    ({ work: { startMs } }) => startMs >= endOf(miss) && startMs < filled.fill.startMs,
+  );
+}
+
+interface Found extends Part {
+  with: string;
+}
+
+/** The first that has such a name and value. */
+function readWith(readings: readonly Reading[], isIt: (part: Part) => boolean): Found | null {
+  for (const reading of readings) {
+    const part = reading.parts.find(isIt);
+    if (part !== undefined) return { ...part, with: reading.with };
   }
   return null;
 }
@@ -300,12 +322,10 @@ function madeWith(
   key: string,
   { name, value }: Pick<ReceivedField, 'name' | 'value'>,
 ): string | null {
-  const isBetween = betweenMissAndFill(kept, key);
-  if (isBetween === null) return null;
   const text = String(value);
   const isIt = (one: Part): boolean =>
     one.value === text && (sameName(one.name) === sameName(name) || /\p{L}.*\p{L}/u.test(text));
-  return readWith(kept, isBetween, isIt)?.with ?? null;
+  return readWith(readingsForFill(kept, key), isIt)?.with ?? null;
 }
 
 /** Parameters by which the application may cut, order or shape the cached value. */
@@ -319,10 +339,9 @@ function defaultFor(
   { name, value }: ReceivedField,
 ): { value: string; with: string } | null {
   const own = String(value);
-  const isBetween = betweenMissAndFill(kept, key);
-  if (isBetween === null || OF_FORM.test(name) || TRACKING.test(name) || !WORD.test(own)) return null;
+  if (OF_FORM.test(name) || TRACKING.test(name) || !WORD.test(own)) return null;
   const isIt = (one: Part): boolean => sameName(one.name) === sameName(name) && WORD.test(one.value ?? '');
-  const found = readWith(kept, isBetween, isIt);
+  const found = readWith(readingsForFill(kept, key), isIt);
   if (found === null || found.value === null) return null;
   const [mine, theirs, text] = [own, found.value, key].map((one) => sameName(one)) as [
     string,
@@ -342,12 +361,7 @@ function lackingByDefault(key: string, self: OtherRequest, { head, kept }: Other
   for (const field of receivedFields({ query: self.kept.request?.query })) {
     if (theirs.some(({ path }) => path === field.path)) continue;
     const found = defaultFor(kept, key, field);
-    const isReadAnew =
-      readWith(
-        self.kept,
-        () => true,
-        ({ value }) => value === String(field.value),
-      ) !== null;
+    const isReadAnew = readWith(readingsOf(self.kept), ({ value }) => value === String(field.value)) !== null;
     if (found !== null && !isReadAnew)
       return { field, byDefault: found.value, own: field, with: found.with, token: head.token };
   }
@@ -375,31 +389,19 @@ function saidBy(name: string, value: string): string[] {
   return name === 'accept-language' ? [first, first.split('-', 1)[0] ?? ''] : [value];
 }
 
-/** A column for which a read between the miss and its SET was given a text that neither the key nor the request has. */
-function boundApart(
-  kept: Partial<Kept>,
-  head: ProfileHead,
-  key: string,
-): { column: string; label: string } | null {
-  const { database, request } = kept;
-  const isBetween = betweenMissAndFill(kept, key);
-  if (database === undefined || isBetween === null) return null;
-  const received = receivedBy(head, { request });
-  for (const { read, query } of readsOf(database)) {
-    if (read.verb !== 'select' || !isBetween(query)) continue;
-    const apart = query.bindings.find(
-      ({ name, value }) =>
-        typeof value === 'string' &&
-        /\p{L}/u.test(value) &&
-        !name.startsWith('$') &&
-        !received.has(value) &&
-        !isMasked(value) &&
-        CHOOSES.test(`x-${name.replaceAll('_', '-')}`) &&
-        !sameName(key).includes(sameName(value)),
-    );
-    if (apart !== undefined) return { column: apart.name, label: labelOf(database, query) };
-  }
-  return null;
+/** A column or parameter for which a read for the key was given a text that neither the key nor the request has. */
+function boundApart(kept: Partial<Kept>, head: ProfileHead, key: string): Found | null {
+  const received = receivedBy(head, { request: kept.request });
+  return readWith(
+    readingsForFill(kept, key),
+    ({ name, value }) =>
+      value !== null &&
+      /\p{L}/u.test(value) &&
+      !received.has(value) &&
+      !isMasked(value) &&
+      CHOOSES.test(`x-${name.replaceAll('_', '-')}`) &&
+      !sameName(key).includes(sameName(value)),
+  );
 }
 
 /** A header that chose the value of the key in another request, and that the key does not have. */
@@ -420,7 +422,7 @@ function lackingHeader(key: string, own: KeptRequest, { head, kept: filler }: Ot
     if (made !== undefined && made !== null) return { ...found, with: made };
     // A browser sends its language whether it is asked for or not.
     const apart = /^accept-language$/i.test(name) ? null : boundApart(filler, head, key);
-    if (apart !== null) return { ...found, with: apart.label, through: apart.column };
+    if (apart !== null) return { ...found, with: apart.with, through: apart.name };
   }
   return null;
 }

@@ -252,7 +252,7 @@ function nullWriter(
   if (asked === null) return null;
   for (const { head, kept } of others.toSorted((a, b) => b.head.startedAt - a.head.startedAt)) {
     if (kept.database === undefined) continue;
-    const undone = rolledBack(kept.database);
+    const undone = new Set(rolledBack(kept.database).flatMap(({ members }) => members));
     const writes = readsOf(kept.database).filter(
       ({ read, query, index }) =>
         read.verb !== 'select' && read.table === list.table && query.rows !== 0 && !undone.has(index),

@@ -9,7 +9,6 @@ import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
-import { rollsBack } from '../profiler/transaction-sql.ts';
 import { isSuccess } from './shared/http.ts';
 import { type Database, endOf, type Needs, type Query, type Rule } from './shared/kept.ts';
 import {
@@ -23,7 +22,6 @@ import {
   sqlOf,
   textOf,
   rolledBack,
-  transactionsOf,
   writesBeside,
 } from './shared/queries.ts';
 import { packagesIn } from './shared/packages.ts';
@@ -42,9 +40,9 @@ const NOT_MEANT = new Set([401, 429]);
 
 /** Statements of transactions that were rolled back, and those that ran outside of them meanwhile: they have a finding of their own. */
 function ofRollbacks(database: Database): { undone: Set<number>; outside: Set<Query> } {
-  const ended = transactionsOf(database).filter(({ last }) => rollsBack(sqlOf(database, last)));
+  const ended = rolledBack(database);
   return {
-    undone: rolledBack(database),
+    undone: new Set(ended.flatMap(({ members }) => members)),
     outside: new Set(ended.flatMap((one) => writesBeside(database, one))),
   };
 }

@@ -178,10 +178,8 @@ export function writesBeside(
   );
 }
 
-/** Indexes of the statements of transactions that were rolled back. */
-export function rolledBack(database: Database): Set<number> {
-  const undone = transactionsOf(database).filter(({ sent }) =>
+export function rolledBack(database: Database): Transaction[] {
+  return transactionsOf(database).filter(({ sent }) =>
     sent.some((query) => rollsBack(sqlOf(database, query))),
   );
-  return new Set(undone.flatMap(({ members }) => members));
 }
