@@ -11,6 +11,7 @@ import { isControl } from '../../profiler/transaction-sql.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { foundRows } from '../shared/found-rows.ts';
 import { type Change, changesOf } from '../shared/json-changes.ts';
+import { insertedRows } from '../shared/last-writer.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
 import { receivedFields } from '../shared/received.ts';
 import { bare, isWriting, significant } from '../shared/statements.ts';
@@ -241,11 +242,7 @@ interface OwnAsked {
 
 /** Of an INSERT of several rows: the one with most of the values that this request asked with, and how many there are. */
 function writtenRow({ bindings }: Query, asked: OwnAsked): { values: Map<string, Json>; rows: number } {
-  const again = bindings.findIndex(({ name }, at) => at > 0 && name === bindings[0]?.name);
-  const width = again === -1 ? Math.max(1, bindings.length) : again;
-  const rows = Array.from({ length: Math.ceil(bindings.length / width) }, (_, row) =>
-    bindings.slice(row * width, (row + 1) * width),
-  ).filter((row) => row.every(({ name }, at) => name === bindings[at]?.name));
+  const rows = insertedRows(bindings);
   const sharedBy = (row: typeof bindings): number =>
     row.filter(({ value }) => asked.values.has(JSON.stringify(value))).length;
   const [most = []] = rows.toSorted((a, b) => sharedBy(b) - sharedBy(a));

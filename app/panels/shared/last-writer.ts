@@ -145,16 +145,15 @@ function rowReads(database: Database): Read[] {
 }
 
 /** The rows of an INSERT: the names of its values begin anew with each. What follows them is of an upsert. */
-function insertedRows(bindings: readonly Binding[]): Map<string, string>[] {
+export function insertedRows(bindings: readonly Binding[]): Binding[][] {
   const names = bindings.map(({ name }) => name);
   const again = names.findIndex((name, at) => names.indexOf(name) < at);
   const width = again === -1 ? names.length : again;
-  const rows: Map<string, string>[] = [];
+  const rows: Binding[][] = [];
   for (let at = 0; width > 0 && at < names.length; at += width) {
     const row = bindings.slice(at, at + width);
     if (at > 0 && row.some(({ name }, column) => name !== names[column])) break;
-    rows.push(valuesOf(row.filter(isWholeBinding).map(({ name, value }) => [name, value])));
-    if (row.some(({ name }) => name === '…')) rows.push(new Map());
+    rows.push(row);
   }
   return rows;
 }
@@ -167,7 +166,11 @@ function rowsAfter(
 ): Values[] {
   const returned = foundRows({ bindings, ...query }).map((found) => valuesOf(Object.entries(found)));
   if (isInsert) {
-    const rows = insertedRows(bindings);
+    const rows = insertedRows(bindings).flatMap((row) => {
+      const values = valuesOf(row.filter(isWholeBinding).map(({ name, value }) => [name, value]));
+      // Rows follow that were not recorded.
+      return row.some(({ name }) => name === '…') ? [values, new Map<string, string>()] : [values];
+    });
     const isEach = returned.length === rows.length;
     return rows.length === 0
       ? returned
