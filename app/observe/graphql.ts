@@ -30,7 +30,10 @@ export interface ResolverTimes {
 }
 
 export interface GraphqlFact {
+  /** The name that the client gave it. */
   operation: string | null;
+  /** Its name, or else the fields that it asks for. */
+  label: string | null;
   type: 'query' | 'mutation' | 'subscription' | null;
   document: string;
   variables: Json;
@@ -57,6 +60,7 @@ interface Definition {
   kind?: unknown;
   operation?: unknown;
   name?: { value?: unknown };
+  selectionSet?: { selections?: unknown };
   loc?: { source?: { body?: unknown } };
 }
 
@@ -64,6 +68,7 @@ const VARIABLES: PlainLimits = { depth: 5, width: 50, length: 500, total: 200 };
 const DOCUMENT_LENGTH = 10_000;
 const MOST_ERRORS = 20;
 const MOST_FIELDS = 200;
+const NAMED_FIELDS = 3;
 
 function operationOf({ document, operationName }: GraphqlExecuted): Definition | null {
   const { definitions } = (document ?? {}) as { definitions?: unknown };
@@ -79,6 +84,24 @@ function operationOf({ document, operationName }: GraphqlExecuted): Definition |
 function typeOf(operation: Definition | null): GraphqlFact['type'] {
   const type = operation?.operation;
   return type === 'query' || type === 'mutation' || type === 'subscription' ? type : null;
+}
+
+function nameOf(operation: Definition | null): string | null {
+  const name = operation?.name?.value;
+  return typeof name === 'string' ? truncateText(name, 200) : null;
+}
+
+/** `importSubscribers`: an operation without a name is told apart by the fields that it asks for; null: it only spreads fragments. */
+function fieldsOf(operation: Definition | null): string | null {
+  const selections = operation?.selectionSet?.selections;
+  if (!Array.isArray(selections)) return null;
+  const names = (selections as Definition[])
+    .filter(({ kind }) => kind === 'Field')
+    .map((field) => nameOf(field) ?? '');
+  const [first, ...others] = new Set(names);
+  if (first === undefined) return null;
+  const more = others.length < NAMED_FIELDS ? '' : ', …';
+  return [first, ...others.slice(0, NAMED_FIELDS - 1)].join(', ') + more;
 }
 
 function sourceOf(document: unknown): string {
@@ -114,11 +137,12 @@ export function observeGraphql({ tracker, findCaller }: ObserverParts): { close(
     given: Pick<Running, 'operation' | 'byResolvers'> & { source: unknown; variables: unknown },
   ): Running | null {
     const { operation, byResolvers, source, variables } = given;
-    const name = operation?.name?.value;
+    const name = nameOf(operation);
     calls.begin(key, (_find, context) => ({
       caller:
         findCaller?.({ isOwn: true }) ?? (context.last('route') ?? context.last('layer'))?.source ?? null,
-      operation: typeof name === 'string' ? truncateText(name, 200) : null,
+      operation: name,
+      label: name ?? fieldsOf(operation),
       type: typeOf(operation),
       document: sourceOf(source),
       variables: toPlain(variables ?? null, VARIABLES),
@@ -129,7 +153,7 @@ export function observeGraphql({ tracker, findCaller }: ObserverParts): { close(
     if (recorded === undefined) return null;
     const { context, fact } = recorded;
     const entry: Running = { context, fact, byField: new Map(), operation, byResolvers };
-    if (fact.operation !== null) context.add('routeLabel', fact.operation);
+    if (fact.label !== null) context.add('routeLabel', fact.label);
     operations.set(context, [...(operations.get(context) ?? []), entry]);
     return entry;
   }

@@ -126,6 +126,15 @@ for (const [version, folder] of copies)
       expect(profile.route).to.equal('/graphql · Say');
     });
 
+    it('tells operations without a name apart by the fields that they ask for', async () => {
+      const routeOf = async (query: string) => (await run(query)).profile.route;
+      expect(await routeOf('{ echo(text: "a") }')).to.equal('/graphql · echo');
+      expect(await routeOf('{ one: echo(text: "a") two: echo(text: "b") __typename }')).to.equal('/graphql · echo, __typename'); // prettier-ignore
+      expect(await routeOf('{ ...Spread } fragment Spread on Query { echo(text: "a") }')).to.equal(
+        '/graphql',
+      );
+    });
+
     it('records an operation once that graphql publishes itself, too', async () => {
       const { body, profile } = await runPublished('/published');
       expect(JSON.parse(body)).to.deep.equal({ data: { echo: 'once' } });

@@ -96,7 +96,7 @@ export function job(given: Partial<Job>): Job {
 
 export function graphqlOperation(given: Partial<GraphqlOperation>): GraphqlOperation {
   return {
-    operation: 'GetOrders', type: 'query', document: 'query GetOrders { orders { id } }', variables: { first: 10 }, startMs: 5,
+    operation: 'GetOrders', label: 'GetOrders', type: 'query', document: 'query GetOrders { orders { id } }', variables: { first: 10 }, startMs: 5,
     durationMs: 12, errors: [], resolvers: [], caller: 'src/graphql.ts:14', ...given,
   }; // prettier-ignore
 }

@@ -22,8 +22,8 @@ function resolverRows({ resolvers }: Operation, operation: number): Row[] {
   }));
 }
 
-function nameOf({ type, operation }: Operation): string {
-  return `${type ?? 'operation'} ${operation ?? '(no name)'}`;
+function nameOf({ type, label }: Operation): string {
+  return `${type ?? 'operation'} ${label ?? '(no name)'}`;
 }
 
 function sumOf<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
@@ -38,7 +38,7 @@ export const graphqlPanel = listPanel({
   fact: 'graphql',
   noun: 'GraphQL operations',
   menu: { key: 'g', optional: true, rank: 15 },
-  searched: ['operation', 'document'],
+  searched: ['label', 'document'],
   nothing: {
     what: 'This request executed no GraphQL operation.',
     why: 'Recorded: graphql 16 and later, and so Apollo Server, graphql-http, NestJS and others.',
@@ -70,7 +70,7 @@ export const graphqlPanel = listPanel({
     const lines = errors.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
     return {
       label: type ?? 'operation',
-      text: operation.operation ?? '(no name)',
+      text: operation.label ?? '(no name)',
       ...(errors.length > 0 ? { tone: 'bad', badges: ['failed'] } : {}),
       key: nameOf(operation),
       fields: [
@@ -92,5 +92,5 @@ export const graphqlPanel = listPanel({
       },
     ],
   }),
-  summary: ({ items }) => (items.length === 1 ? { text: shorten(items[0]?.operation ?? '1', 30) } : {}),
+  summary: ({ items }) => (items.length === 1 ? { text: shorten(items[0]?.label ?? '1', 30) } : {}),
 });
