@@ -12,6 +12,8 @@ describe('since the last request like this', () => {
     (knex) =>
       knex.raw(`
         create table tours (id serial primary key, title text, day text, guide int);
+        create table readers (email text primary key, source text);
+        insert into readers values ('ada@example.com', 'blog');
         create table items (id serial primary key, name text, price int, password text);
         insert into items (name, price, password) values ('Lamp', 100, 'first secret'), ('Vase', 200, 'second secret')`),
     (app, knex) => {
@@ -68,6 +70,16 @@ describe('since the last request like this', () => {
           [params.name],
         );
         res.json([rows, await knex('items').where({ name: params.name }).select('price')]);
+      });
+      app.get('/readers', async (_req, res) => {
+        res.json(await knex('readers').orderBy('email'));
+      });
+      app.post('/readers', async (_req, res) => {
+        await knex.raw(
+          'insert into readers (email, source) select email, ? from unnest(?::text[]) as email on conflict do nothing',
+          ['shop', ['ada@example.com', 'bob@example.com']],
+        );
+        res.status(201).end();
       });
       app.post('/named', async (_req, res) => {
         await knex('items').insert(['Fork', 'Plate', 'Glass'].map((name, price) => ({ name, price })));
@@ -141,6 +153,14 @@ describe('since the last request like this', () => {
     await ask('/named', { method: 'POST' });
     expect((await since(await ask('/named/Plate'))).at(-1)).to.equal(
       'POST /named wrote items in between: name "Plate", price 1, and 2 more rows; also tours LINE',
+    );
+  });
+
+  it('says that a part of the rows was inserted', async () => {
+    await ask('/readers');
+    await ask('/readers', { method: 'POST' });
+    expect((await since(await ask('/readers'))).at(-1)).to.match(
+      /^POST \/readers wrote readers in between: .*"bob@example\.com".*, 1 of 2 rows inserted LINE$/,
     );
   });
 

@@ -281,7 +281,12 @@ function valuesText(other: Other, written: Written, asked: OwnAsked): string {
     .slice(0, MOST_VALUES)
     .map(([name, value]) => `${name} ${shown(value)}`);
   const more = rows > 1 ? `, and ${count(rows - 1, 'more row')}` : '';
-  return texts.length === 0 ? '' : `: ${texts.join(', ')}${more}`;
+  const lists = /\bunnest\b/i.test(sql) ? [...values.values()].filter((value) => Array.isArray(value)) : [];
+  const given = Math.max(rows, ...lists.map(({ length }) => length));
+  // Those that were there already are left out `on conflict do nothing`.
+  const isPart = isNew && query.rows !== null && query.rows < given;
+  const inserted = isPart ? `, ${query.rows} of ${given} rows inserted` : '';
+  return texts.length === 0 ? '' : `: ${texts.join(', ')}${more}${inserted}`;
 }
 
 /** `; also entry_labels`: other tables of those that it wrote. */
