@@ -202,6 +202,15 @@ function isEmptied(request: KeptRequest, status: number | null): boolean {
   return isSentAway(request, status) && request.jar.length > 0;
 }
 
+/** The cookie names another session than the one that `login` left: a logout began a new one. Only marks of one process can be compared. */
+function isOtherSession(
+  { sessionAndUser: own }: KeptRequest,
+  { sessionAndUser: left }: KeptRequest,
+): boolean {
+  const named = own?.former ?? own?.mark;
+  return named !== undefined && left?.mark !== undefined && named !== left.mark;
+}
+
 const sessionEmpty: Rule<Needs<'request'>> = {
   name: 'session-empty',
   needs: ['request'],
@@ -218,6 +227,7 @@ const sessionEmpty: Rule<Needs<'request'>> = {
       const isNear =
         before.clientAddress === head.clientAddress && head.startedAt - before.startedAt < FOLLOWED_MS;
       if (!isNear || left === null || !LOGIN.test(before.url)) continue;
+      if (before.process === head.process && isOtherSession(request, login)) continue;
       if (pathOf(sentHeader(login, 'location')?.value ?? '') !== pathOf(head.url)) continue;
       const set = sentHeaders(login, 'set-cookie').map(({ value }) => readCookie(value));
       if (!set.some((one) => !isCleared(one) && request.jar.some(({ name }) => name === one.name))) continue;

@@ -49,6 +49,10 @@ describe('finding session-empty', () => {
 describe('finding session-empty after a logout', () => {
   const ask = withFindingsApp((app) => {
     app.use(sessions());
+    app.post('/login', (req, res) => {
+      sessionOf(req).userId = 7;
+      res.redirect('/account');
+    });
     app.post('/logout', (req, res) => {
       const { session } = req as unknown as { session: { regenerate: (done: () => void) => void } };
       session.regenerate(() => {
@@ -60,10 +64,24 @@ describe('finding session-empty after a logout', () => {
     });
   });
 
+  async function cookieOf(path: string, cookie = '') {
+    const answer = await fetch(`${ask.origin()}${path}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie },
+    });
+    const [set = ''] = (answer.headers.get('set-cookie') ?? '').split(';');
+    expect(set, path).not.to.equal('');
+    return set;
+  }
+
   it('is silent', async () => {
-    const answer = await fetch(`${ask.origin()}/logout`, { method: 'POST', redirect: 'manual' });
-    const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';');
-    expect(cookie).not.to.equal('');
+    const cookie = await cookieOf('/logout');
+    expect((await ask('/account', { headers: { cookie } })).of('session-empty')).to.deep.equal([]);
+  });
+
+  it('is silent if the visitor had signed in before', async () => {
+    const cookie = await cookieOf('/logout', await cookieOf('/login'));
     expect((await ask('/account', { headers: { cookie } })).of('session-empty')).to.deep.equal([]);
   });
 });
