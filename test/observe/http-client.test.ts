@@ -10,11 +10,12 @@ import {
   type Server,
 } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect as openSocket, type Socket } from 'node:net';
 import { type ClientHttp2Session, connect, constants, createServer as createHttp2Server } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { ProxyAgent, request as askUndici } from 'undici';
 import { createCallerFinder } from '../../app/observe/stacks/caller.ts';
 import { httpClientPatches } from '../../app/observe/channels/http-clients.ts';
 import { http2Patches } from '../../app/observe/channels/node-http.ts';
@@ -150,6 +151,41 @@ describe('outgoing calls as they are observed', () => {
     for (const socket of sockets) socket.destroy();
     peers.closeAllConnections();
     peers.close();
+  });
+
+  it('names the target of a call that goes through a proxy', async () => {
+    const context = newContext();
+    const proxy = createServer((_req, res) => res.end('done'));
+    proxy.on('connect', (req, socket: Socket) => {
+      const target = openSocket(Number(req.url?.split(':')[1]), '127.0.0.1');
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.pipe(target).pipe(socket);
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const [plain, tunnel] = [false, true].map(
+      (proxyTunnel) => new ProxyAgent({ uri: `http://127.0.0.1:${port}`, proxyTunnel }),
+    ) as [ProxyAgent, ProxyAgent];
+    await tracker.run(context, async () => {
+      const sent = get({
+        port,
+        host: '127.0.0.1',
+        path: 'http://a.test/rates?of=EUR',
+        headers: { host: 'a.test' },
+      });
+      await once(sent, 'response').then(([response]: IncomingMessage[]) => response?.resume());
+      for (const dispatcher of [plain, tunnel])
+        await (await askUndici(`${base}/rates`, { dispatcher })).body.text();
+    });
+    expect(context.all('call').map(({ method, url }) => `${method} ${url}`)).to.deep.equal([
+      'GET http://a.test/rates?of=EUR',
+      `GET ${base}/rates`,
+      `GET ${base}/rates`,
+      `CONNECT http://127.0.0.1:${port}/${base.replace('http://', '')}`,
+    ]);
+    await Promise.all([plain.close(), tunnel.close()]);
+    proxy.close();
   });
 
   it('records no call of an exporter that measures the application', async () => {

@@ -80,6 +80,12 @@ export function text(value: unknown): string {
       : String(value);
 }
 
+/** A proxy is sent the whole address of its target, or for a tunnel host and port alone (RFC 9112, section 3.2). */
+export function addressOf(origin: string, target: string): string {
+  if (/^https?:\/\//i.test(target)) return truncateText(target, 8192);
+  return truncateText(`${origin}${target.startsWith('/') ? '' : '/'}${target}`, 8192);
+}
+
 export function truncateHeaders(pairs: readonly unknown[]): string[] {
   return pairs.slice(0, 2 * MOST_HEADERS).map((part) => truncateText(text(part), HEADER_LENGTH));
 }

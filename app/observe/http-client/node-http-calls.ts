@@ -2,7 +2,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from '../../profiler/record/context.ts';
-import { truncateText } from '../../profiler/record/plain.ts';
 import { isRealError } from '../../profiler/record/safe-read.ts';
 import { CALL_ASKED } from '../channels/http-clients.ts';
 import { AGENT_ASKED, publishAgent, publishDestroyed, REQUEST_DESTROYED } from '../channels/node-http.ts';
@@ -10,7 +9,7 @@ import { countHolders } from '../databases/connection-holders.ts';
 import type { ConnectionHolder } from '../databases/query-fact.ts';
 import { NOWHERE, type RecordedCall } from '../observe-calls.ts';
 import type { Called } from '../stacks/caller.ts';
-import { type HttpCalls, text, truncateHeaders } from './http-calls.ts';
+import { addressOf, type HttpCalls, text, truncateHeaders } from './http-calls.ts';
 import { undiciHeaders } from './undici-calls.ts';
 
 const MOST_ASKED = 1000;
@@ -57,8 +56,7 @@ function hostPort(request: ClientRequest): number | undefined {
 
 function urlOf({ protocol, host, path }: ClientRequest, port: number | undefined): string {
   const isDefault = port === undefined || port === (protocol === 'https:' ? 443 : 80);
-  const target = path.startsWith('/') ? path : `/${path}`;
-  return truncateText(`${protocol}//${host}${isDefault ? '' : `:${port}`}${target}`, 8192);
+  return addressOf(`${protocol}//${host}${isDefault ? '' : `:${port}`}`, path);
 }
 
 /** null: it is no address. */

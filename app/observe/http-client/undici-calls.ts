@@ -2,11 +2,10 @@
 import type { Socket } from 'node:net';
 import type { Context } from '../../profiler/record/context.ts';
 import { createOpenList } from '../../profiler/record/open-list.ts';
-import { truncateText } from '../../profiler/record/plain.ts';
 import { type Dispatched, undiciChannel } from '../channels/undici.ts';
 import { countHolders } from '../databases/connection-holders.ts';
 import { subscribeToCalls } from '../subscribe.ts';
-import { type HttpCalls, text, truncateHeaders } from './http-calls.ts';
+import { addressOf, type HttpCalls, text, truncateHeaders } from './http-calls.ts';
 
 interface UndiciRequest {
   origin?: unknown;
@@ -84,7 +83,6 @@ export function observeUndici(http: HttpCalls): void {
     if (typeof queued !== 'number' || queued === 0) return;
     askers.set(options, tracker.current() ?? null);
     const origin = originOf(dispatcher, options);
-    const url = `${origin}${text(options.path ?? '')}`;
     const held = [...openUndici].flatMap((request) => {
       const call = calls.running(request);
       return call?.fact.url.startsWith(`${origin}/`) === true
@@ -94,7 +92,7 @@ export function observeUndici(http: HttpCalls): void {
     const call = begin(options, {
       client: 'fetch',
       method: text(options.method ?? 'GET'),
-      url: truncateText(url, 8192),
+      url: addressOf(origin, text(options.path ?? '')),
       requestHeaders: [],
     });
     if (call !== undefined && held.length > 0) call.fact.heldBy = countHolders(held);
@@ -110,7 +108,7 @@ export function observeUndici(http: HttpCalls): void {
       begin(request, {
         client: 'fetch',
         method: text(method),
-        url: truncateText(`${text(origin)}${text(path)}`, 8192),
+        url: addressOf(text(origin), text(path)),
         requestHeaders: undiciHeaders(headers),
       });
     if (call === undefined) return;
