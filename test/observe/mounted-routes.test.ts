@@ -50,6 +50,16 @@ describe('the route of a request that a mounted middleware answers', () => {
     expect((await see(build, '/profiler/hindsight.css')).route).to.equal('/ · serveStatic');
   });
 
+  it('has the line of a route whose router a middleware calls', async () => {
+    const seen = await see((app) => {
+      const tenant = express.Router();
+      tenant.get('/orders/:id', (_req, res) => void res.end());
+      app.use('/tenants', (req, res, next) => void tenant(req, res, next));
+    }, '/tenants/orders/7');
+    expect(seen.route).to.equal('/tenants/orders/:id');
+    expect(seen.source).to.match(/^test\/observe\/mounted-routes\.test\.ts:\d+$/);
+  });
+
   it('is none where nothing answers, nor where a middleware answers 404', async () => {
     expect((await see((app) => app.use(express.static('public')), '/none')).route).to.equal(null);
     const missing = (_req: Request, res: Response): void => void res.status(404).end();

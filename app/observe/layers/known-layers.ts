@@ -61,6 +61,9 @@ export function createKnownLayers({ sourceOf, isOfLibrary, observeRouter }: Know
     const known = metas.get(layer);
     if (known !== undefined) return known;
     if (!owners.has(layer)) list(routerOf((req as RoutedRequest).app));
+    const { route } = req as RoutedRequest;
+    const inRoute = stackOf(route)?.includes(layer) === true ? (route as object) : layer;
+    const added = routeLayers.get(layer) ?? inRoute;
     const isRouter = stackOf(layer.handle) !== null;
     if (isRouter) list(layer.handle);
     const meta: LayerMeta = {
@@ -70,10 +73,10 @@ export function createKnownLayers({ sourceOf, isOfLibrary, observeRouter }: Know
       // Of a parameter, the callback is registered.
       source:
         sourceOf(layer) ??
-        sourceOf(routeLayers.get(layer) ?? layer) ??
+        sourceOf(added) ??
         (typeof layer.handle === 'function' ? sourceOf(layer.handle) : null),
       setsQuery: queryNameSet(layer.handle, req),
-      isOfLibrary: isOfLibrary(routeLayers.get(layer) ?? layer),
+      isOfLibrary: isOfLibrary(added),
       owner: owners.get(layer) ?? null,
       full: { mount: '', route: '', pattern: '/' },
     };

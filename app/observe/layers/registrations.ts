@@ -40,7 +40,12 @@ function onRegistered(message: unknown): void {
   if (typeof callback === 'function' && !known.has(callback)) added.push(callback);
   if (added.length === 0) return;
   const sites = takeSites();
-  for (const layer of added) known.set(layer, sites);
+  for (const layer of added) {
+    known.set(layer, sites);
+    // Handlers are added to the route later. If a function calls the router, the route is all that leads from them to this line.
+    const { route } = layer as Layer;
+    if (typeof route === 'object' && route !== null) known.set(route, sites);
+  }
 }
 
 export interface RegistrationOptions {
