@@ -1,5 +1,7 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
 import type { KeptRequest } from '../panels/request/data.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf, listsIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
@@ -8,7 +10,7 @@ import type { Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/masking/redact.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import type { Database, Needs, OtherRequest, Query, Rule } from './shared/kept.ts';
-import { OWNER, textsIn } from './shared/conditions.ts';
+import { givenText, OWNER, textsIn } from './shared/conditions.ts';
 import {
   draftAt,
   hasJoinsOf,
@@ -88,28 +90,53 @@ const anyRow: Rule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** What a found row has in a column for which another value was asked; null: none is known. */
+function otherFound({ read, query }: Read, { column, values: [value] }: Comparison): string | null {
+  const asked = givenText(value, query);
+  if (asked === null || isMasked(asked) || read.joins > 0) return null;
+  const found = foundRows(query).flatMap((row) =>
+    Object.entries(row).flatMap(([name, other]) =>
+      sameName(name) === sameName(column) ? (textOf(other) ?? []) : [],
+    ),
+  );
+  return found.find((other) => other !== asked && !isMasked(other)) ?? null;
+}
+
+interface Unowned {
+  owner: string;
+  column: string;
+  /** A row of this owner was found. */
+  other: string | null;
+}
+
 /** A comparison after an OR that repeats one of the other side, where whose the row is isn't asked again. */
-function unownedBranch(
-  { alternatives }: Read['read'],
-  { bindings }: Query,
-): { owner: string; column: string } | null {
-  const valueOf = ({ values: [value] }: Comparison): Json | undefined => givenValue(value, bindings);
+function unownedBranch(one: Read): Unowned | null {
+  const { alternatives } = one.read;
+  const valueOf = ({ values: [value] }: Comparison): Json | undefined =>
+    givenValue(value, one.query.bindings);
   for (const branch of alternatives) {
-    const owner = branch.find(({ column, operator }) => operator === '=' && OWNER.test(column));
-    const rest = branch.filter((one) => one !== owner);
-    if (owner === undefined || rest.length === 0) continue;
-    for (const other of alternatives) {
-      if (other.length === 0 || other.some(({ column }) => OWNER.test(column))) continue;
-      const isRepeated = other.every((one) => {
-        const value = valueOf(one);
-        return (
-          value !== undefined &&
-          value !== null &&
-          value !== valueOf(owner) &&
-          rest.some((two) => two.operator === one.operator && valueOf(two) === value)
-        );
-      });
-      if (isRepeated) return { owner: owner.column, column: other[0]?.column ?? '' };
+    for (const owner of branch) {
+      const isOwner = OWNER.test(owner.column);
+      if (owner.operator !== '=' || (!isOwner && !/[a-z]_?id$/i.test(owner.column))) continue;
+      const other = otherFound(one, owner);
+      const rest = branch.filter((two) => two !== owner);
+      const repeated = alternatives.find(
+        (side) =>
+          side.length > 0 &&
+          side.every(({ column }) => !OWNER.test(column) && column !== owner.column) &&
+          side.every((asked) => {
+            const value = valueOf(asked);
+            // A row of any other id may be wanted, unless this is a search.
+            return (
+              (isOwner || (other !== null && /^i?like$/.test(asked.operator))) &&
+              value !== undefined &&
+              value !== null &&
+              value !== valueOf(owner) &&
+              rest.some((two) => two.operator === asked.operator && valueOf(two) === value)
+            );
+          }),
+      );
+      if (repeated !== undefined) return { owner: owner.column, column: repeated[0]?.column ?? '', other };
     }
   }
   return null;
@@ -180,18 +207,19 @@ const orWithoutBrackets: Rule<Needs<'database'>> = {
   name: 'or-without-brackets',
   needs: ['database'],
   labels: ['OR without brackets'],
-  why: 'The WHERE is `owner = … and a = x or b = x` without brackets, and rows were found. Or both sides compare one column (`… and a = x or a = y`), and another statement asks for the owner in any case. AND binds first.',
+  why: 'The WHERE is `owner = … and a = x or b = x` without brackets, and rows were found; of another id, in a search by LIKE, one with another id. Or it is `owner = … and a = x or a = y`, and another statement always asks for the owner.',
   fix: 'Put the alternatives in brackets: `owner_id = $1 and (title ilike $2 or body ilike $2)`; in builders with a function, such as `andWhere((or) => or.where(…).orWhere(…))` of Knex.',
   relates: ({ database }) => readsOf(database).some((one) => unownedState(one) !== null),
   find({ database }, _head, { siblings }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
-      const { read, query } = one;
+      const { query } = one;
       if (query.rows === 0) return [];
-      const found = unownedBranch(read, query);
+      const found = unownedBranch(one);
       if (found === null) return unownedAlternative(one, database, siblings);
-      const { owner, column } = found;
-      const sentence = `${labelOf(database, query)} asks for ${owner} only on one side of an OR without brackets: rows of any ${owner} match by ${column}`;
-      return [draftAt(one, sentence, 'bad')];
+      const { owner, column, other } = found;
+      const proof = other === null ? '' : `, such as a found one of ${owner} ${excerpt(other, 40)}`;
+      const sentence = `${labelOf(database, query)} asks for ${owner} only on one side of an OR without brackets: rows of any ${owner} match by ${column}${proof}`;
+      return [draftAt(one, sentence, OWNER.test(owner) ? 'bad' : 'warn')];
     });
   },
 };

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Json } from '../../app/profiler/json.ts';
 import { draftsOf, sentencesOf } from '../support/find-by-rule.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
@@ -62,6 +63,47 @@ describe('findings from conditions and keys', () => {
     ])
       expect(of(where, search), where).to.deep.equal([]);
     expect(of('owner_id = $1 and title ilike $2 or body ilike $3', search, 0)).to.deep.equal([]);
+  });
+
+  it('an OR that leaves out an id of the row, with a found row of another one', () => {
+    const of = (sql: string, values: [string, string | number][], found: Record<string, Json>[]) =>
+      draftsOf('or-without-brackets', {
+        database: keptQueries({ sql, system: 'sqlite', bindings: values, rows: found.length, found }),
+      }).map(({ severity, sentence }) => `${severity}: ${sentence}`);
+    const search = (
+      owner: string,
+      where = `${owner} = ? and archived = ? and title like ? or remark like ?`,
+    ) => `select id, ${owner}, title from documents where ${where} order by title`;
+    const values = (id: string | number): [string, string | number][] => [
+      ['id', id],
+      ['archived', 0],
+      ['title', '%lease%'],
+      ['remark', '%lease%'],
+    ];
+    const asks = (owner: string) =>
+      `select … from documents asks for ${owner} only on one side of an OR without brackets: rows of any ${owner} match by remark`;
+    const clients = [{ client_id: 1 }, { client_id: 2 }];
+    const folders = [{ folder_id: 3 }, { folder_id: 9 }];
+    expect(of(search('client_id'), values(1), clients)).to.deep.equal([
+      `bad: ${asks('client_id')}, such as a found one of client_id 2`,
+    ]);
+    expect(of(search('client_id'), values(2), [{ id: 7 }]), 'the column was not read').to.deep.equal([
+      `bad: ${asks('client_id')}`,
+    ]);
+    expect(of(search('folder_id'), values('3'), folders)).to.deep.equal([
+      `warn: ${asks('folder_id')}, such as a found one of folder_id 9`,
+    ]);
+    expect(of(search('folder_id'), values(3), [{ folder_id: 3 }]), 'none of another').to.deep.equal([]);
+    const [kind, parent] = [['kind_id', 2], ['parent_id', 5]] as [string, number][]; // prettier-ignore
+    expect(
+      of('select id, kind_id from nodes where kind_id = ? and parent_id = ? or id = ?', [kind!, parent!, ['id', 5]], [{ id: 5, kind_id: 1 }]), // prettier-ignore
+      'the parent and its children of a kind',
+    ).to.deep.equal([]);
+    for (const where of [
+      'folder_id = ? and archived = ? and (title like ? or remark like ?)',
+      'folder_id <> ? and archived = ? and title like ? or remark like ?',
+    ])
+      expect(of(search('folder_id', where), values(3), folders), where).to.deep.equal([]);
   });
 
   it('an OR between two states of which one is anybody’s', () => {

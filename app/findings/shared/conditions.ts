@@ -21,7 +21,7 @@ export function routeValues({ routeParams }: KeptRequest): Set<string> {
 
 /** Columns that say whose a row is. */
 export const OWNER =
-  /^(?:owner|user|tenant|account|customer|member|author|branch|org|organi[sz]ation|company|workspace|team)(?:_?id)?$/i;
+  /^(?:owner|user|tenant|account|client|customer|member|patient|author|branch|org|organi[sz]ation|company|workspace|team|shop|store)(?:_?id)?$/i;
 
 /** Whether the statement is about the row with this key. */
 export function asksForKey({ read, query }: Read, key: string): boolean {
