@@ -14,6 +14,7 @@ import { clearedEarly } from './cleared-early.ts';
 import { connectionRules } from './connections.ts';
 import { cookieRules } from './cookies.ts';
 import { dateRules } from './dates.ts';
+import { derivedTextStale } from './derived.ts';
 import { encodingRules } from './encodings.ts';
 import { endingRules } from './endings.ts';
 import { errorRules } from './errors.ts';
@@ -69,6 +70,7 @@ export function createFindingRules(): FindingRule[] {
     ...connectionRules,
     ...raceRules,
     ...writeRules,
+    derivedTextStale,
     ...jobRules,
     ...cacheRules,
     clearedEarly,

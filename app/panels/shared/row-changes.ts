@@ -34,7 +34,7 @@ function rowReadBy(database: Database, query: DatabaseQuery): Record<string, Jso
 }
 
 /** The column under its own name; null for an expression. */
-function columnOf(name: string, sources: ReadonlyMap<string, string>): string | null {
+export function columnOf(name: string, sources: ReadonlyMap<string, string>): string | null {
   const source = sources.get(name);
   return source === undefined ? name : (/^(?:\w+ \. )*(\w+)$/.exec(source)?.[1] ?? null);
 }
