@@ -172,4 +172,21 @@ describe('MySQL drivers as they are observed', () => {
     expect(queries.map(({ error }) => error !== null)).to.deep.equal([false, false, true]);
     for (const { caller } of queries) expect(caller).to.match(HERE);
   });
+
+  it('tells what variables an earlier request left, if they say who acts, to statements with triggers', async () => {
+    const connection = mysql2.createConnection({ ...server() });
+    const left = async (set: string, sql: string): Promise<string | undefined> => {
+      await requests.observed(() => ask(connection, set));
+      const [, query] = await requests.observed(async () => {
+        await ask(connection, 'select id from things');
+        await ask(connection, sql);
+      });
+      return query?.setting?.name;
+    };
+    const write = "update things set name = 'a' where id = 1";
+    expect(await left('set @rank = 0', write)).to.equal(undefined);
+    expect(await left('set @user_id = 7', 'select name from things')).to.equal(undefined);
+    expect(await left('set @user_id = 7', write)).to.equal('@user_id');
+    connection.destroy();
+  });
 });
