@@ -300,6 +300,27 @@ describe('describing what was thrown', () => {
     expect(failureText(error)).to.match(/^AggregateError: connect ECONNREFUSED ::1:1;/);
   });
 
+  it('lists the error that a failed disposal suppressed, before that of the disposal', () => {
+    const [first, second] = [new Error('of the request'), new Error('of the disposal')];
+    // As TypeScript makes it if the class is missing; its own properties are not enumerable.
+    const compiled = Object.assign(new Error('suppressed'), { error: second, suppressed: first });
+    compiled.name = 'SuppressedError';
+    const { SuppressedError: Native } = globalThis as {
+      SuppressedError?: new (error: unknown, suppressed: unknown, message: string) => Error;
+    };
+    for (const error of [
+      compiled,
+      ...(Native === undefined ? [] : [new Native(second, first, 'suppressed')]),
+    ]) {
+      const { errors, properties } = top(error);
+      expect(errors.map(({ chain }) => chain[0]?.message)).to.deep.equal([
+        'of the request',
+        'of the disposal',
+      ]);
+      expect(properties).not.to.have.any.keys('error', 'suppressed');
+    }
+  });
+
   it('lists the members of an AggregateError, within bounds and without cycles', () => {
     const inner = new AggregateError([new Error('deep')], 'inner');
     const outer = new AggregateError([new Error('one', { cause: 'why' }), inner], 'outer');

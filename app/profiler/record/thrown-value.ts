@@ -46,8 +46,16 @@ function isMember(value: unknown): value is object {
   return isObject(value) && isError(value);
 }
 
+/** Thrown where `using` disposes of what it holds after an error, also by code that TypeScript compiled. */
+function isSuppressedError(value: object): boolean {
+  return field(value, 'name') === 'SuppressedError';
+}
+
+/** Of a SuppressedError the first error, and the one of its disposal. */
 export function membersOf(value: object): readonly object[] {
-  const members = field(value, 'errors');
+  const members = isSuppressedError(value)
+    ? [field(value, 'suppressed'), field(value, 'error')]
+    : field(value, 'errors');
   try {
     return Array.isArray(members) ? members.filter(isMember) : [];
   } catch {
@@ -93,6 +101,8 @@ export function propertiesOf(value: object): Record<string, Json> {
     if (types.isProxy(value)) return {};
     const names = new Set(Object.keys(value).slice(0, MOST_PROPERTIES));
     if (Object.hasOwn(value, 'errors')) names.add('errors');
+    if (isSuppressedError(value))
+      for (const name of ['suppressed', 'error']) if (isMember(field(value, name))) names.delete(name);
     for (const name of names) {
       const descriptor = Object.getOwnPropertyDescriptor(value, name);
       if (descriptor === undefined) continue;
