@@ -444,6 +444,38 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
     expect(stdout).to.equal('function function\n');
   });
 
+  it('names the lines of an application in whose bundle Express is', async () => {
+    const outfile = join(folder, 'with-map.cjs');
+    const entry = join(folder, 'with-map.js');
+    await writeFile(
+      entry,
+      `const express = require('express');
+       const { hindsight } = require('express-hindsight');
+       const app = express();
+       const profiler = hindsight(app, { warn() {} });
+       app.use(express.json());
+       app.get('/fine', (request, response) => response.json({}));
+       const server = app.listen(0, '127.0.0.1', async () => {
+         const { headers } = await fetch('http://127.0.0.1:' + server.address().port + '/fine');
+         const { profile } = await profiler.profiles.read(headers.get('x-debug-token'));
+         console.log(profile.panels.routing.data.route.source);
+         server.close();
+         server.closeAllConnections();
+         await profiler.close();
+       });`,
+    );
+    await build({
+      entryPoints: [entry],
+      external: ['express-hindsight'],
+      bundle: true,
+      platform: 'node',
+      sourcemap: true,
+      outfile,
+    });
+    const { stdout } = await run(process.execPath, [outfile], { cwd: folder, timeout: 20_000 });
+    expect(stdout).to.equal('with-map.js:6\n');
+  });
+
   it('has types that a strict host compiles against, its own facts included', async () => {
     await writeFile(join(folder, 'host.mts'), TYPED_HOST);
     await writeFile(join(folder, 'host.cts'), REQUIRING_HOST);

@@ -357,13 +357,18 @@ export function createCallerFinder(
     return place;
   }
 
+  /** A bundle is the application's own, but not the libraries that its source map finds in it. */
+  function isOfLibrary(kind: FileKind, place: string): boolean {
+    return kind === 'library' || place.includes('node_modules/');
+  }
+
   function* framesOf(sites: readonly Site[]): Generator<Frame> {
     for (const site of sites) {
       const file = nameOf(site);
       const kind = kindOf(file);
       if (kind === 'ours' || kind === 'node') continue;
       const place = placeOf(site, file, kind);
-      if (place !== null) yield { kind, file, place };
+      if (place !== null) yield { kind: isOfLibrary(kind, place) ? 'library' : 'own', file, place };
     }
   }
 
@@ -383,7 +388,7 @@ export function createCallerFinder(
       const kind = kindOf(file);
       if (kind === 'ours' && isLayer(site)) break;
       const line = kind === 'own' ? placeOf(site, file, kind) : null;
-      if (line !== null && line !== lines.at(-1)) lines.push(line);
+      if (line !== null && !isOfLibrary(kind, line) && line !== lines.at(-1)) lines.push(line);
     }
     if (lines.length === 1) return undefined;
     if (lines.length > MOST_LINES + 1) lines.splice(MOST_LINES, lines.length - MOST_LINES - 1);
@@ -412,7 +417,7 @@ export function createCallerFinder(
       if (kind === 'library' && (library !== null || isIn(file, skipped))) continue;
       if (kind === 'library' && isDirect) return { own: null, library, helper, isWhole: true };
       const place = placeOf(site, file, kind);
-      if (place === null || kind === 'library') {
+      if (place === null || isOfLibrary(kind, place)) {
         library ??= place;
         continue;
       }
@@ -476,8 +481,12 @@ export function createCallerFinder(
   const sender: FindSender = () => {
     try {
       const sites = ofOneLayer(takeSites(NEAR_FRAMES));
-      const site = sites.find((one, at) => kindOf(nameOf(one)) === 'own' && !wrapsMethod(one, sites[at + 1]));
-      return site === undefined ? null : placeOf(site, nameOf(site), 'own');
+      for (const [at, site] of sites.entries()) {
+        if (kindOf(nameOf(site)) !== 'own' || wrapsMethod(site, sites[at + 1])) continue;
+        const place = placeOf(site, nameOf(site), 'own');
+        if (place === null || !isOfLibrary('own', place)) return place;
+      }
+      return null;
     } catch {
       return null;
     }
