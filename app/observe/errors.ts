@@ -14,7 +14,7 @@ import {
   type ThrownFrame,
   type ThrownLink,
 } from '../profiler/record/thrown.ts';
-import { isProfilerFile } from './stacks/caller.ts';
+import { isProfilerFile, WEBPACK } from './stacks/caller.ts';
 import { createOwnCode, packageOf, realPathOf } from './stacks/own-code.ts';
 import { withoutProfilerFrames } from './stacks/profiler-frames.ts';
 import type { SourceFiles } from './stacks/source-files.ts';
@@ -66,9 +66,6 @@ const MOST_FILES = 300;
 
 /** `isEvaluated`: its lines are those of the code that webpack made of it. */
 type KnownFile = Pick<ThrownFrame, 'kind' | 'package'> & { path: string; isEvaluated?: true };
-
-/** A module that webpack evaluates in development, with its path in the folder of the application: by `eval-source-map` (in Next.js with a layer), or by `eval`. */
-const WEBPACK = /^(?:webpack-internal:\/\/\/(?:\([\w-]+\)\/)?|webpack:\/\/[^/]*\/)\.\/([^?]+)(?:\?\w*)?$/;
 
 interface Budget {
   links: number;

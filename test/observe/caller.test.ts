@@ -118,6 +118,9 @@ describe('the caller in own code', () => {
     };
     expect(evaluated(`${process.cwd()}/app/routes/orders.tsx`)).to.equal('app/routes/orders.tsx');
     expect(evaluated(`${process.cwd()}/src/Shop.vue?macro=true`)).to.equal('src/Shop.vue');
+    expect(evaluated('webpack-internal:///./app/routes/orders.ts')).to.equal('app/routes/orders.ts');
+    expect(evaluated('webpack://shop/./app/routes/orders.ts?')).to.equal('app/routes/orders.ts');
+    expect(evaluated('webpack-internal:///(rsc)/./node_modules/tool/index.js?e1')).to.match(HERE);
     expect(evaluated(`${process.cwd()}/views/orders.ejs`)).to.match(HERE);
     expect(evaluated('/node_modules/tool/index.mjs')).to.match(HERE);
   });

@@ -4,7 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import Module, { findSourceMap } from 'node:module';
-import { isAbsolute, relative, sep } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runInThisContext } from 'node:vm';
 import { dropOldest } from '../../profiler/drop-oldest.ts';
@@ -154,11 +154,17 @@ type FileKind = 'own' | 'library' | 'ours' | 'node';
 /** Code with a `sourceURL`; views that are compiled by their engine have one, too, and no caller. */
 const EVALUATED = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)(?:\?.*)?$/;
 
+/** A module that webpack evaluates in development, with its path in the folder of the application: by `eval-source-map` (in Next.js with a layer), or by `eval`. */
+export const WEBPACK =
+  /^(?:webpack-internal:\/\/\/(?:\([\w-]+\)\/)?|webpack:\/\/[^/]*\/)\.\/([^?]+)(?:\?\w*)?$/;
+
 /** Of the file that a frame is in, or of the one that its evaluated code was made from; empty if there is none. */
 function nameOf(site: Site): string {
   const name = site.getFileName();
   if (typeof name === 'string') return name;
   const source = site.getScriptNameOrSourceURL?.() ?? '';
+  const [, module] = WEBPACK.exec(source) ?? [];
+  if (module !== undefined) return resolve(module);
   return isAbsolute(filePathOf(source)) && EVALUATED.test(source) ? source : '';
 }
 
