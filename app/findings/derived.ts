@@ -143,37 +143,35 @@ function makerOf(
 /** Texts that a request read, made before one of their columns was changed alone. `before`: the oldest first. */
 function staleIn(own: OtherRequest, before: readonly OtherRequest[]): Stale[] {
   const { database } = own.kept;
+  const all = [...before, own];
+  const updates = all.flatMap((request, at) =>
+    readsOf(request.kept.database)
+      .filter(({ read }) => read.verb === 'update')
+      .map((one) => ({ request, one, earlier: all.slice(0, at) })),
+  );
+  if (database === undefined || updates.length === 0) return [];
   return readsOf(database).flatMap((read): Stale[] => {
-    if (database === undefined || read.read.verb !== 'select') return [];
-    return rowsIn(database, read.query).flatMap((row) =>
-      [...row].flatMap(([column, text]): Stale[] => {
-        if (!mayBeOld(row, column)) return [];
-        const writes = [...before, own].flatMap((request) =>
-          readsOf(request.kept.database).map((one) => ({ request, one })),
-        );
-        const write = writes.findLast(
-          ({ request, one }) =>
-            one.read.verb === 'update' &&
-            one.read.table === read.read.table &&
-            (request !== own || one.index < read.index) &&
-            isAbout(one, row),
-        );
-        if (write === undefined || write.one.read.sets.some((set) => set.column === column)) return [];
-        // A job may renew it.
-        if ((write.request.kept.jobs?.items.length ?? 0) > 0) return [];
-        for (const [source, value] of setsOf(write.one)) {
-          if (row.get(source) !== value || hasWords(text, value)) continue;
-          const maker = makerOf(
-            before.slice(0, write.request === own ? undefined : before.indexOf(write.request)),
-            read.read.table,
-            { column, text, source },
-          );
+    const written = updates.filter(
+      ({ request, one }) => one.read.table === read.read.table && (request !== own || one.index < read.index),
+    );
+    if (read.read.verb !== 'select' || written.length === 0) return [];
+    return rowsIn(database, read.query).flatMap((row) => {
+      const last = written.findLast(({ one }) => isAbout(one, row));
+      // A job may renew it.
+      if (last === undefined || (last.request.kept.jobs?.items.length ?? 0) > 0) return [];
+      const { one, request, earlier } = last;
+      const sets = [...setsOf(one)].filter(([source, value]) => row.get(source) === value);
+      return [...row].flatMap(([column, text]): Stale[] => {
+        if (!mayBeOld(row, column) || one.read.sets.some((set) => set.column === column)) return [];
+        for (const [source, value] of sets) {
+          if (hasWords(text, value)) continue;
+          const maker = makerOf(earlier, read.read.table, { column, text, source });
           if (maker !== null)
-            return [{ read, column, text, ...maker, changed: { ...write, column: source, value } }];
+            return [{ read, column, text, ...maker, changed: { request, one, column: source, value } }];
         }
         return [];
-      }),
-    );
+      });
+    });
   });
 }
 
