@@ -30,6 +30,19 @@ describe('the limit of full records', () => {
     expect(full(100)).to.equal(50);
   });
 
+  it('is filled once a second, so that requests are recorded in full one after the other', () => {
+    const { full, pass } = limited(10);
+    expect(full(100)).to.equal(50);
+    pass(999);
+    expect(full(100)).to.equal(0);
+    pass(1);
+    expect(full(100)).to.equal(10);
+    pass(1500);
+    expect(full(5)).to.equal(5);
+    pass(500);
+    expect(full(100)).to.equal(15);
+  });
+
   it('has a second one for who navigates or asks, so that neither uses up the other', () => {
     const { full, reason } = limited(10);
     expect(full(100)).to.equal(50);

@@ -42,6 +42,10 @@ const ASKING_HEADER = 'x-debug-profile';
 /** So many seconds of the limit may be used at once. */
 const BURST_SECONDS = 5;
 
+/**
+ * Filled once a second: requests that are recorded one after the other cost a part of those between others, as the processor has the code and
+ * its data at hand. And two that overlap are both recorded in full.
+ */
 function createBucket(perSecond: number, now: () => number): { take(): boolean } {
   const most = perSecond * BURST_SECONDS;
   let left = most;
@@ -49,9 +53,9 @@ function createBucket(perSecond: number, now: () => number): { take(): boolean }
   return {
     take() {
       if (perSecond === Infinity) return true;
-      const at = now();
-      left = Math.min(most, left + ((at - filledAt) / 1000) * perSecond);
-      filledAt = at;
+      const seconds = Math.floor((now() - filledAt) / 1000);
+      left = Math.min(most, left + seconds * perSecond);
+      filledAt += seconds * 1000;
       if (left < 1) return false;
       left--;
       return true;
