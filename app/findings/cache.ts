@@ -1,6 +1,8 @@
 /** A cache that saves no work, holds stale values, or is read too often. */
-import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
+import { isMasked } from '../profiler/masking/redact.ts';
 import type { FindingDraft } from '../profiler/read/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES, storersAmong } from './shared/cache.ts';
@@ -406,6 +408,83 @@ const cachedValueChanged: Rule<Needs<'cache' | 'request'>> = {
   },
 };
 
+/** Words of a value that goes on to another state: “pending” may expire, and “paid” may not. */
+const STATE = /stat(?:e|us)|phase|stage|step|result/i;
+
+/** What was stored is what was found with another content, not the next state of it. Masked values can't be compared. */
+function isSameWithChanges(found: Json | undefined, stored: string | undefined): boolean {
+  if (typeof found !== 'string' || stored === undefined) return false;
+  if (isMasked(found) || isMasked(stored)) return true;
+  const [before, after] = [found, stored].map((text) => parseBeginning(text)?.value);
+  if (typeof before === 'number') return typeof after === 'number';
+  if (!isRecord(before) || !isRecord(after)) return Array.isArray(before) && Array.isArray(after);
+  const leaves = new Map(leavesOf(after).map(({ path, value }) => [path, value]));
+  const common = leavesOf(before).filter(({ path }) => leaves.has(path));
+  return (
+    Object.keys(before).some((name) => name in after) &&
+    common.every(
+      ({ path, name, value }) =>
+        leaves.get(path) === value || (typeof value !== 'boolean' && !STATE.test(name)),
+    )
+  );
+}
+
+/** A SET that removed the expiry of a value that its request had read, and set none later. */
+function removesExpiry(items: readonly Command[], set: Command): boolean {
+  const at = items.indexOf(set);
+  const read = items
+    .slice(0, at)
+    .findLast(({ command, key, hits }) => command === 'GET' && key === set.key && hits === 1);
+  const isOver = items
+    .slice(at + 1)
+    .some(
+      ({ command, key, args, lifetimeMs }) =>
+        (key === set.key || args.some(({ value }) => value === set.key)) &&
+        (typeof lifetimeMs === 'number' || RELEASES.test(command)),
+    );
+  return (
+    set.system === 'redis' &&
+    set.command === 'SET' &&
+    set.removedExpiry !== undefined &&
+    !isOver &&
+    isSameWithChanges(read?.found?.value, set.args[0]?.value)
+  );
+}
+
+const expiryRemoved: Rule<Needs<'cache'>> = {
+  name: 'expiry-removed',
+  needs: ['cache'],
+  labels: ['expiry removed'],
+  why: 'The request found the key and stored its value again by a SET without an expiry, before the one that this process had set ran out. Redis removes it then. A request that finds the key after that time has the same finding.',
+  fix: 'Keep the expiry: `SET key value KEEPTTL` (`redis.set(key, value, "KEEPTTL")` of ioredis, `{ KEEPTTL: true }` of node-redis), or give it again with `EX`.',
+  compares: ({ cache }) => cache.items.some(({ removedExpiry }) => removedExpiry !== undefined),
+  relates: ({ cache }) => cache.items.some(({ removedExpiry }) => removedExpiry !== undefined),
+  find({ cache: { items } }, head, { siblings, earlier }) {
+    const others = [...siblings, ...earlier];
+    const who = (token: string): string => {
+      const other = others.find((one) => one.head.token === token);
+      return other === undefined ? `request ${token}` : requestText(other.head);
+    };
+    return items.flatMap((item, index): FindingDraft[] => {
+      const { command, key, removedExpiry, caller } = item;
+      if (removedExpiry === undefined || key === null) return [];
+      const { lifetimeMs, leftMs, set, removed } = removedExpiry;
+      const setter = `the one of ${duration(lifetimeMs)} that ${set.by === head.token ? 'it' : who(set.by)} had set${placeText(set.place)}`;
+      const anchor = `k${index + 1}`;
+      const name = excerpt(key, 60);
+      if (leftMs >= 0) {
+        if (!removesExpiry(items, item)) return [];
+        const sentence = `${command} stored ${name} again without an expiry, which removed ${setter}, ${duration(leftMs)} before it ran out: the key never expires`;
+        return [{ broke: 'unseen', severity: 'warn', sentence, anchor, place: caller }];
+      }
+      const by = others.find((one) => one.head.token === removed.by)?.kept.cache?.items ?? [];
+      if (!by.some((one) => one.caller === removed.place && removesExpiry(by, one))) return [];
+      const sentence = `${command} found ${name} ${duration(-leftMs)} after it should have expired: ${who(removed.by)} stored it again without an expiry, which removed ${setter}`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor, place: removed.place }];
+    });
+  },
+};
+
 export const cacheRules: readonly Rule[] = [
   cacheNPlusOne,
   cacheSparesNothing,
@@ -417,5 +496,6 @@ export const cacheRules: readonly Rule[] = [
   cacheLostUpdate,
   cacheKeyOfTwo,
   lockExpired,
+  expiryRemoved,
   sessionNotSaved,
 ];

@@ -85,7 +85,7 @@ const WAIT_FROM_MS = 1;
 /** Whose reads and writes are of one value. */
 const READS = new Set(['GET', 'HGET', 'JSON.GET']);
 const STORES = new Set(['SET', 'SETEX', 'PSETEX', 'SETNX', 'HSET', 'JSON.SET']);
-const EXPIRES = new Set(['EXPIRE', 'PEXPIRE', 'EXPIREAT', 'PEXPIREAT', 'PERSIST']);
+const EXPIRES = new Set(['EXPIRE', 'PEXPIRE', 'EXPIREAT', 'PEXPIREAT', 'PERSIST', 'GETEX']);
 const DELETES = new Set(['DEL', 'UNLINK']);
 
 /** Tells the history of its keys what a command did, and takes from it what came before. */
@@ -94,14 +94,15 @@ export function remember(history: KeyHistory, fact: CacheFact, { token }: Contex
   if (key === null) return;
   const field = command === 'HGET' || command === 'HSET' ? ` ${args[0]?.value ?? ''}` : '';
   const name = `${connection ?? ''}\n${key}${field}`;
+  const write = { by: token, place: caller };
   if (READS.has(command)) {
     const line = `${command} ${caller ?? ''}`;
     history.read(name, { line, token, fact, isHit: (fact.hits ?? 0) > 0 });
   } else if (STORES.has(command)) {
     // 0 of `HSET`: the field was there before.
-    if (fact.reply !== 0 || command === 'HSET') history.stored(name, fact.lifetimeMs, caller);
+    if (fact.reply !== 0 || command === 'HSET') history.stored(name, fact.lifetimeMs, { write, fact });
   } else if (EXPIRES.has(command)) {
-    if (fact.lifetimeMs !== undefined) history.kept(name, fact.lifetimeMs);
+    if (fact.lifetimeMs !== undefined && fact.hits !== 0) history.kept(name, fact.lifetimeMs, write);
   } else if (DELETES.has(command)) {
     const similar = history.deleted(name, fact.reply ?? 1, caller);
     if (similar !== null) fact.similar = similar;

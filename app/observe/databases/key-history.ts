@@ -24,18 +24,36 @@ export interface SimilarKey {
   storedBy: string | null;
 }
 
+/** Who wrote a key: the request and the line. */
+export interface KeyWrite {
+  by: string;
+  place: string | null;
+}
+
+/** The key had an expiry, which a SET without one took from it. */
+export interface RemovedExpiry {
+  lifetimeMs: number;
+  /** Until it would have run out; negative: since. */
+  leftMs: number;
+  set: KeyWrite;
+  removed: KeyWrite;
+}
+
 export interface MissFact {
   /** It was found, but a deletion that deleted nothing had a key that looks like this one. */
   missedBy?: { place: string | null; ms: number };
   past?: MissPast;
   /** Requests that read the key before any of them had stored it; absent: this one alone. */
   together?: number;
+  /** This command removed it, or found the key after it would have run out. */
+  removedExpiry?: RemovedExpiry;
 }
 
 interface KeyPast {
   misses: number;
   readAt: number | null;
   stored: { at: number; lifetimeMs: number | null; by: string | null } | null;
+  expiry: { lifetimeMs: number; endsAt: number; set: KeyWrite; removed: KeyWrite | null } | null;
   deletedBy: string | null;
   missedBy: { place: string | null; at: number } | null;
   /** Reads that found nothing since it was stored last, by token: a request would stay in memory with its bodies. */
@@ -142,6 +160,7 @@ export function createKeyHistory() {
       misses: 0,
       readAt: null,
       stored: null,
+      expiry: null,
       deletedBy: null,
       missedBy: null,
       waiting: new Map(),
@@ -171,6 +190,22 @@ export function createKeyHistory() {
     return stored !== null && (stored.lifetimeMs === null || now - stored.at < stored.lifetimeMs);
   }
 
+  function removedExpiry({ expiry }: KeyPast, now: number): RemovedExpiry | null {
+    if (expiry === null || expiry.removed === null) return null;
+    const { lifetimeMs, endsAt, set, removed } = expiry;
+    return { lifetimeMs, leftMs: round(endsAt - now), set, removed };
+  }
+
+  /** `lifetimeMs`: null takes the expiry away, undefined leaves it as it is. */
+  function setExpiry(past: KeyPast, lifetimeMs: number | null | undefined, write: KeyWrite): void {
+    const now = performance.now();
+    const { expiry } = past;
+    if (typeof lifetimeMs === 'number')
+      past.expiry = { lifetimeMs, endsAt: now + lifetimeMs, set: write, removed: null };
+    else if (lifetimeMs === null && expiry?.removed === null)
+      past.expiry = now < expiry.endsAt ? { ...expiry, removed: write } : null;
+  }
+
   return {
     read(
       key: string,
@@ -183,6 +218,8 @@ export function createKeyHistory() {
       if (isHit) {
         const { missedBy } = past;
         if (missedBy !== null) fact.missedBy = { place: missedBy.place, ms: round(now - missedBy.at) };
+        const removed = removedExpiry(past, now);
+        if (removed !== null && removed.leftMs < 0) fact.removedExpiry = removed;
         past.misses = 0;
         past.deletedBy = null;
         past.waiting.clear();
@@ -190,6 +227,7 @@ export function createKeyHistory() {
         return;
       }
       past.misses++;
+      past.expiry = null;
       dropStale(past, now);
       if (past.waiting.size < MOST_WAITING) past.waiting.set(token, { fact, at: now });
       fact.past = {
@@ -202,26 +240,36 @@ export function createKeyHistory() {
         ...missOfLine(line, key),
       };
     },
-    stored(key: string, lifetimeMs: number | null | undefined, by: string | null): void {
+    stored(
+      key: string,
+      lifetimeMs: number | null | undefined,
+      { write, fact }: { write: KeyWrite; fact: MissFact },
+    ): void {
       const past = pastOf(key);
       const now = performance.now();
       dropStale(past, now);
       const together = past.waiting.size;
       if (together > 1) for (const { fact } of past.waiting.values()) fact.together = together;
       past.waiting.clear();
-      past.stored = { at: now, lifetimeMs: lifetimeMs ?? null, by };
+      setExpiry(past, lifetimeMs, write);
+      const removed = removedExpiry(past, now);
+      if (removed?.removed === write) fact.removedExpiry = removed;
+      past.stored = { at: now, lifetimeMs: lifetimeMs ?? null, by: write.place };
       past.deletedBy = null;
       past.missedBy = null;
     },
-    kept(key: string, lifetimeMs: number | null): void {
-      const stored = keys.get(key)?.stored;
-      if (stored !== null && stored !== undefined)
-        Object.assign(stored, { at: performance.now(), lifetimeMs });
+    kept(key: string, lifetimeMs: number | null, write: KeyWrite): void {
+      const past = keys.get(key);
+      if (past === undefined) return;
+      // PERSIST is meant to take it away.
+      if (lifetimeMs === null) past.expiry = null;
+      else setExpiry(past, lifetimeMs, write);
+      if (past.stored !== null) Object.assign(past.stored, { at: performance.now(), lifetimeMs });
     },
     deleted(key: string, count: number, by: string | null): SimilarKey | null {
       const past = keys.get(key);
       if (count > 0) {
-        if (past !== undefined) Object.assign(past, { deletedBy: by, missedBy: null });
+        if (past !== undefined) Object.assign(past, { deletedBy: by, missedBy: null, expiry: null });
         return null;
       }
       const now = performance.now();

@@ -20,7 +20,7 @@ const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;
 function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command): string | null {
   if (error !== null) return null;
   if (durationMs === null) return 'no reply';
-  const { reply, size, length, lifetimeMs, past, changed } = fact;
+  const { reply, size, length, lifetimeMs, past, changed, removedExpiry } = fact;
   const said: string[] = [];
   if (hits !== null && asked > 0)
     said.push(asked === 1 ? (hits === 1 ? 'found' : 'not found') : `${hits} of ${asked} found`);
@@ -34,6 +34,7 @@ function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command
   if (length !== undefined && hits !== 0 && said[0] !== 'not stored') said.push(count(length, 'character'));
   if (lifetimeMs === null) said.push('never expires');
   else if (lifetimeMs !== undefined) said.push(`expires after ${durationText(lifetimeMs)}`);
+  if (removedExpiry !== undefined) said.push(expiryText(removedExpiry));
   if (changed !== undefined) said.push(changeText(changed));
   return said.length === 0 ? null : said.join(', ');
 }
@@ -57,6 +58,13 @@ function replyText(command: string, reply: number): string {
     default:
       return `replied ${count(reply)}`;
   }
+}
+
+/** `removed an expiry of 3.00 s, 2.40 s before it ran out`, `should have expired 1.60 s before` */
+function expiryText({ lifetimeMs, leftMs }: NonNullable<Command['removedExpiry']>): string {
+  return leftMs < 0
+    ? `should have expired ${durationText(-leftMs)} before`
+    : `removed an expiry of ${durationText(lifetimeMs)}, ${durationText(leftMs)} before it ran out`;
 }
 
 function changeText({ path, oldValue, newValue, since }: NonNullable<Command['changed']>): string {
