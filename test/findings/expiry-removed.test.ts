@@ -38,7 +38,7 @@ describe('finding expiry-removed', () => {
     });
     app.post('/passes/:code', async (req, res) => {
       const key = `pass:${req.params.code}`;
-      await node.set(key, JSON.stringify(PASS), { EX: 60 });
+      await node.set(key, JSON.stringify(PASS), { expiration: { type: 'EX', value: 60 } });
       const found = await node.get(key);
       await node.set(key, found ?? '');
       res.sendStatus(201);
@@ -49,9 +49,9 @@ describe('finding expiry-removed', () => {
     node = createClient({ socket: { path: path(), tls: false } });
     await node.connect();
   });
-  after(async () => {
+  after(() => {
     redis?.disconnect();
-    await node?.disconnect();
+    node?.destroy();
   });
   const post = async (url: string) => (await ask(url, { method: 'POST' })).of('expiry-removed');
 
