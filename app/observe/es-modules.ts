@@ -31,8 +31,11 @@ const HANDED_OVER = 'express-hindsight:handed-over';
 export const handing = diagnostics.channel(HANDED_OVER);
 /** On the process: what ES modules handed over before another profiler was created. */
 const HANDED = Symbol.for('express-hindsight.handed-over');
-/** On the process, too: files of the application that were loaded as modules. */
+/** On the process, too: files of the application that are loaded as modules. */
 const OWN = Symbol.for('express-hindsight.own-modules');
+/** On the process, too: addresses of modules of packages that appeared in a stack. */
+const SEEN = Symbol.for('express-hindsight.seen-modules');
+export const seeing = diagnostics.channel('express-hindsight:module-seen');
 
 /** The ES modules of all patches, for `register`, which does not load them before an Express; a test compares the two. */
 export const ES_MODULES: Readonly<Record<string, readonly string[]>> = {
@@ -78,6 +81,11 @@ export function handedOver(): HandedOver[] {
 export function ownModules(): Set<string> {
   const holder = globalThis as { [OWN]?: Set<string> };
   return (holder[OWN] ??= new Set());
+}
+
+export function seenModules(): Set<string> {
+  const holder = globalThis as { [SEEN]?: Set<string> };
+  return (holder[SEEN] ??= new Set());
 }
 
 /** The first release of each line that is free of nodejs/node#57327, as [minor, patch]; later lines all are. */

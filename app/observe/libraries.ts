@@ -1,7 +1,7 @@
 /**
  * Finds the libraries of this process and makes them publish: those in `require.cache`, those that `Module._load` loads later (also for
  * an `import` of CommonJS), and ES modules by a synchronous hook where Node.js has a safe one, else once they appear in the stack of a
- * statement. Decision 17 has what else was tried.
+ * statement or a registration. Decision 17 has what else was tried.
  */
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,6 @@ import Module, { isBuiltin } from 'node:module';
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { groupBy } from '../profiler/group-by.ts';
-import { modulesSeen } from './stacks/caller.ts';
 import { wrapCalls } from './channels/wrap-method.ts';
 import {
   amendModule,
@@ -19,6 +18,8 @@ import {
   type Hooks,
   IN_PACKAGE,
   registerHooks,
+  seeing,
+  seenModules,
 } from './es-modules.ts';
 import { closing, subscribeTo } from './subscribe.ts';
 
@@ -27,7 +28,7 @@ export interface LibraryPatch {
   name: string;
   /** File of the package whose exports are patched, `lib/cmap/connection.js`; absent: its main file. */
   file?: string;
-  /** The package loads the file later by itself: it is loaded with its main file. */
+  /** The package loads the file with its main one or later: we load it once another of its files is loaded. */
   isLazy?: boolean;
   /** The same as an ES module: this file hands over these names, which `patch` may replace. */
   module?: { file: string; names: readonly string[] };
@@ -184,17 +185,22 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
   function onModuleSeen(message: unknown): void {
     const url = message as string;
     const [, , name = '', path = ''] = IN_PACKAGE.exec(url) ?? [];
-    if (done.has(url) || byName.get(name)?.some(({ module }) => module?.file === path) !== true) return;
-    importModule(url).then(
-      (exports) => {
-        takeOver({ name, url, exports });
-      },
-      () => undefined,
-    );
+    for (const { module, isLazy } of byName.get(name) ?? []) {
+      if (module === undefined || (module.file !== path && isLazy !== true)) continue;
+      const file = url.slice(0, -path.length) + module.file;
+      if (done.has(file)) continue;
+      importModule(file).then(
+        (exports) => {
+          takeOver({ name, url: file, exports });
+        },
+        () => undefined,
+      );
+    }
   }
 
   lookAround();
   for (const handed of handedOver()) takeOver(handed);
+  for (const url of seenModules()) onModuleSeen(url);
   const restoreLoad = wrapCalls(Module, '_load', (call, _module, args) => {
     const exports = call();
     const [request, parent] = args as Parameters<Loading['_load']>;
@@ -205,7 +211,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
   const subscriptions = closing([
     subscribeTo(loading, onLoaded),
     subscribeTo(handing, onHandedOver),
-    subscribeTo(modulesSeen, onModuleSeen),
+    subscribeTo(seeing, onModuleSeen),
   ]);
   const loadModule: Hooks['load'] = (url, context, next) => {
     const loaded = next(url, context);

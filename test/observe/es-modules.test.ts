@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { readdir, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { amendModule, ES_MODULES, hasSafeHooks, ownModules } from '../../app/observe/es-modules.ts';
 import type { LibraryPatch } from '../../app/observe/libraries.ts';
@@ -27,6 +28,45 @@ const token = (await fetch(origin)).headers.get('x-debug-token');
 const { profile } = await (await fetch(origin + '/_profiler/' + token + '.json')).json();
 console.log(JSON.stringify(profile.panels.database?.data.queries.map(({ caller }) => caller) ?? null));
 process.exit();
+`;
+
+/** The profiler comes last. */
+const NEST = `
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ParcelsController, TenantMiddleware } from './parcels.mjs';
+import { HindsightModule } from ${JSON.stringify(pathToFileURL('dist/app/index.js'))};
+class ShopModule {
+  configure(consumer) {
+    consumer.apply(TenantMiddleware).forRoutes(ParcelsController);
+  }
+}
+Module({ imports: [HindsightModule.forRoot()], controllers: [ParcelsController] })(ShopModule);
+const app = await NestFactory.create(ShopModule, { logger: false });
+await app.listen(0, '127.0.0.1');
+const origin = await app.getUrl();
+const token = (await fetch(origin + '/parcels')).headers.get('x-debug-token');
+const { profile } = await (await fetch(origin + '/_profiler/' + token + '.json')).json();
+const { routing, spans } = profile.panels;
+const middleware = routing.data.trace.map(({ handler, source }) => [handler, source]);
+console.log(JSON.stringify([...middleware, ...(spans?.data.items ?? []).map(({ name, caller }) => [name, caller])]));
+process.exit();
+`;
+const PARCELS = `
+import { Controller, Get } from '@nestjs/common';
+export class ParcelsController {
+  find() {
+    return 'parcels';
+  }
+}
+export class TenantMiddleware {
+  use(_request, _response, next) {
+    next();
+  }
+}
+const { prototype } = ParcelsController;
+Get()(prototype, 'find', Object.getOwnPropertyDescriptor(prototype, 'find'));
+Controller('parcels')(ParcelsController);
 `;
 
 describe('ES modules', () => {
@@ -79,18 +119,28 @@ describe('ES modules', () => {
     expect([...ownModules()].filter((file) => /node_modules|^node:/.test(file))).to.deep.equal([]);
   });
 
-  async function expectObserved(): Promise<void> {
+  /** What `server.mjs` prints last. */
+  async function outputOf(files: Record<string, string>, ...options: string[]): Promise<unknown> {
     const folder = freshFolder();
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
-    await writeFile(join(folder, 'server.mjs'), SERVER);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
     const { NODE_ENV: _ofTests, NODE_OPTIONS: _too, ...env } = process.env;
-    const { stdout } = await run(
-      process.execPath,
-      ['--import', resolve('dist/cjs/register.js'), 'server.mjs'],
-      { cwd: folder, env },
-    );
-    expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).to.deep.equal(['server.mjs:7']);
+    const { stdout } = await run(process.execPath, [...options, 'server.mjs'], { cwd: folder, env });
+    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
   }
+
   if (hasSafeHooks(process.versions.node))
-    it('that are imported beside Express are observed by `register`', expectObserved);
+    it('that are imported beside Express are observed by `register`', async () => {
+      expect(
+        await outputOf({ 'server.mjs': SERVER }, '--import', resolve('dist/cjs/register.js')),
+      ).to.deep.equal(['server.mjs:7']);
+    });
+
+  it('of NestJS and an application that are loaded before the profiler are found by stacks and imports', async () => {
+    expect(await outputOf({ 'server.mjs': NEST, 'parcels.mjs': PARCELS })).to.include.deep.members([
+      ['TenantMiddleware', 'parcels.mjs:9'],
+      ['ParcelsController.find', 'parcels.mjs:4'],
+      ['Controller ParcelsController.find', 'parcels.mjs:4'],
+    ]);
+  });
 });

@@ -138,6 +138,7 @@ function consumerPatch(
   return {
     name: '@nestjs/core',
     file,
+    isLazy: true,
     module: { file, names: [className] },
     patch: (exports) =>
       wrapCalls(

@@ -55,6 +55,7 @@ export const nestPatches: readonly LibraryPatch[] = [
   {
     name: '@nestjs/core',
     file: 'exceptions/exceptions-handler.js',
+    isLazy: true,
     module: { file: 'exceptions/exceptions-handler.js', names: ['ExceptionsHandler'] },
     patch: (exports) =>
       wrapCalls((exports as Exports).ExceptionsHandler?.prototype, 'next', (call, _handler, [error]) => {
@@ -65,6 +66,7 @@ export const nestPatches: readonly LibraryPatch[] = [
   {
     name: '@nestjs/core',
     file: 'router/router-explorer.js',
+    isLazy: true,
     module: { file: 'router/router-explorer.js', names: ['RouterExplorer'] },
     patch: (exports) =>
       wrapCalls(
@@ -80,6 +82,7 @@ export const nestPatches: readonly LibraryPatch[] = [
   {
     name: '@nestjs/core',
     file: 'middleware/middleware-module.js',
+    isLazy: true,
     module: { file: 'middleware/middleware-module.js', names: ['MiddlewareModule'] },
     patch: (exports) =>
       wrapCalls((exports as Exports).MiddlewareModule?.prototype, 'bindHandler', (call, _module, args) =>

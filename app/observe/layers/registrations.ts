@@ -4,7 +4,13 @@
  * we watch from the moment this package is loaded. Layers registered before have no source.
  */
 import { type Layer, stackOf } from '../../profiler/record/express-routers.ts';
-import { type FindNextCaller, type FindRegistration, type Site, takeSites } from '../stacks/caller.ts';
+import {
+  type FindNextCaller,
+  type FindRegistration,
+  noteModule,
+  type Site,
+  takeSites,
+} from '../stacks/caller.ts';
 import {
   expressChannels,
   publishRegistrations,
@@ -40,6 +46,7 @@ function onRegistered(message: unknown): void {
   if (typeof callback === 'function' && !known.has(callback)) added.push(callback);
   if (added.length === 0) return;
   const sites = takeSites();
+  for (const site of sites) noteModule(site.getFileName() ?? '');
   for (const layer of added) {
     known.set(layer, sites);
     // Handlers are added to the route later. If a function calls the router, the route is all that leads from them to this line.

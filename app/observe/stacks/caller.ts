@@ -2,12 +2,12 @@
  * The nearest place in the host's own code (outside Node and node_modules), such as `src/orders/order-view.ts:41`; else the first
  * library frame. Stacks are the largest single cost of recording: we take structured call sites, and cache what we know of files and places.
  */
-import { channel } from 'node:diagnostics_channel';
 import Module, { findSourceMap } from 'node:module';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runInThisContext } from 'node:vm';
 import { dropOldest } from '../../profiler/drop-oldest.ts';
+import { ownModules, seeing, seenModules } from '../es-modules.ts';
 import { createOwnCode, packageOf } from './own-code.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { filePathOf, parseStack } from './stack-frames.ts';
@@ -58,9 +58,6 @@ export interface Site {
   getFunctionName?(): string | null;
   getScriptNameOrSourceURL?(): string | null;
 }
-
-/** The address of an ES module of a library that appeared in a stack for the first time: it is loaded. */
-export const modulesSeen = channel('express-hindsight:module-seen');
 
 /** Between us and own code are frames of libraries, of frameworks, and of routers, several for each one that is left. */
 const FRAMES = 80;
@@ -147,6 +144,16 @@ function foldersOf(libraries: readonly string[]): string[] {
 function isIn(file: string, folders: readonly string[]): boolean {
   const path = sep === '/' ? file : file.replaceAll(sep, '/');
   return folders.some((folder) => path.includes(folder));
+}
+
+/** An ES module in a stack is loaded, also if no hook of ours saw it load. With a query, it is another copy of a package. */
+export function noteModule(file: string): void {
+  if (!file.startsWith('file:')) return;
+  if (!file.includes('/node_modules/')) ownModules().add(filePathOf(file));
+  else if (!file.includes('?') && !seenModules().has(file)) {
+    seenModules().add(file);
+    seeing.publish(file);
+  }
 }
 
 type FileKind = 'own' | 'library' | 'ours' | 'node';
@@ -320,7 +327,7 @@ export function createCallerFinder(
     const kind = hasNoFile ? 'node' : isProfilerFile(file) ? 'ours' : isOwn(file) ? 'own' : 'library';
     kinds.set(file, kind);
     dropOldest(kinds, REMEMBERED);
-    if (kind === 'library' && file.startsWith('file:')) modulesSeen.publish(file);
+    if (kind === 'library') noteModule(file);
     return kind;
   }
 

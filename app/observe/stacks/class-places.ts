@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import Module from 'node:module';
+import { dirname, join } from 'node:path';
 import { addTo } from '../../profiler/group-by.ts';
 import { ownModules } from '../es-modules.ts';
 import type { FindRegistration, Site } from './caller.ts';
@@ -19,6 +20,7 @@ interface Found {
 
 const { cache } = Module.createRequire(process.execPath);
 const CODE = /\.[cm]?[jt]sx?$/;
+const IMPORTED = /\bfrom\s{0,20}['"](\.{1,2}\/[^'"\n]{1,300})['"]/g;
 const LONGEST_LINE = 400;
 /** Classes from one to its base. */
 const DEEPEST = 4;
@@ -33,7 +35,11 @@ function linesOf(file: string): readonly string[] {
 }
 
 function readClasses(file: string): void {
-  const found = linesOf(file).flatMap((line, at) => {
+  const lines = linesOf(file);
+  // An ES module is loaded with those that it imports, and only our hook would list them.
+  for (const [, path = ''] of lines.join('\n').matchAll(IMPORTED))
+    ownModules().add(join(dirname(file), path));
+  const found = lines.flatMap((line, at) => {
     const [, name, base] = line.length > LONGEST_LINE ? [] : (CLASS.exec(line) ?? []);
     return name === undefined ? [] : [{ name, at, base }];
   });
@@ -41,18 +47,22 @@ function readClasses(file: string): void {
     addTo(classes, name, { file, at, end: found[index + 1]?.at, base });
 }
 
+function readOnce(file: string): void {
+  if (read.has(file)) return;
+  read.add(file);
+  if (packageOf(file) !== null || !CODE.test(file)) return;
+  try {
+    readClasses(file);
+  } catch {
+    // It is gone, or is no file.
+  }
+}
+
 /** Reads what was loaded since. */
 function refresh(): void {
-  for (const file of [...Object.keys(cache), ...ownModules()]) {
-    if (read.has(file)) continue;
-    read.add(file);
-    if (packageOf(file) !== null || !CODE.test(file)) continue;
-    try {
-      readClasses(file);
-    } catch {
-      // It is gone, or is no file.
-    }
-  }
+  for (const file of Object.keys(cache)) readOnce(file);
+  // Also those that are added meanwhile.
+  for (const file of ownModules()) readOnce(file);
 }
 
 function siteIn({ file, at, end }: Found, method: string): Site | null {
