@@ -77,15 +77,16 @@ function placesIn({ panels }: Profile): string[] {
 describe('the example of NestJS', () => {
   const ask = withExample('nest');
 
-  it('shows guard, interceptor, pipe and controller', async () => {
+  it('shows guard, interceptor, pipe and controller, at their lines of TypeScript', async () => {
     const { body, profile } = await ask('/parcels/1');
     expect(JSON.parse(body)).to.deep.equal({ data: { id: 1, content: 'Kettle' } });
     expect(profile.route).to.equal('/parcels/:id');
-    expect(namesOf(profile)).to.have.members([
-      'Guard ClosedGuard',
-      'Interceptor EnvelopeInterceptor',
-      'Controller ParcelsController.find',
-      'Pipe ParseIntPipe (id)',
+    const { items } = profile.panels.spans?.data as SpansData;
+    expect(items.map(({ name, caller }) => [name, caller])).to.have.deep.members([
+      ['Guard ClosedGuard', 'src/parcels.controller.ts:20'],
+      ['Interceptor EnvelopeInterceptor', 'src/parcels.controller.ts:27'],
+      ['Controller ParcelsController.find', 'src/parcels.controller.ts:41'],
+      ['Pipe ParseIntPipe (id)', null],
     ]);
   });
 

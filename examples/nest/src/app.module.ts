@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { HindsightModule } from 'express-hindsight';
-import { ParcelsController } from './parcels.controller';
-import { ParcelsService } from './parcels.service';
+import { ParcelsController } from './parcels.controller.js';
+import { ParcelsService } from './parcels.service.js';
 
 @Module({
   imports: [HindsightModule.forRoot()],

@@ -13,7 +13,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
-import { ParcelsService } from './parcels.service';
+import { ParcelsService } from './parcels.service.js';
 
 @Injectable()
 class ClosedGuard implements CanActivate {
